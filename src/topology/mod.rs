@@ -1,0 +1,1 @@
+//! Where to run: facts about the CPUs, and the width rule over them.
