@@ -1,0 +1,230 @@
+//! The width rule: facts and settings in, width and reason out.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
+
+use super::facts::{CoreKind, Cpu, Topology, FULL_CAPACITY};
+use super::reason::Reason;
+
+/// What the user asked for.
+///
+/// ```
+/// use rowpool::topology::Settings;
+/// let settings = Settings { threads: Some(4), source: "ROWPOOL_NUM_THREADS".into() };
+/// assert_eq!(Settings::default().threads, None);
+/// # let _ = settings;
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Number of threads, the caller included; `None` or 0: choose one.
+    pub threads: Option<usize>,
+    /// Where the number comes from, for the reason; unused without one.
+    pub source: String,
+}
+
+/// How wide a pool should be, where, and why.
+///
+/// ```
+/// use rowpool::topology::{Settings, Topology, Width};
+/// let width = Width::new(&Topology::detect(), &Settings::default());
+/// assert!(width.threads >= 1);
+/// println!("{}", width.reason); // 8 of 20 CPUs: performance cores by cpu_core; no quota
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Width {
+    /// Threads, the caller included; at least 1. More than `cpus.len()` only
+    /// where a setting asks for more CPUs than the process may use.
+    pub threads: usize,
+    /// The CPUs to use, in the order in which slots should take them: see
+    /// [`placement`]. The first is the caller's, which is never bound to it.
+    pub cpus: Vec<usize>,
+    /// Relative capacity of each of `cpus`, from 1 to
+    /// [`FULL_CAPACITY`]: that of its core, divided among
+    /// those of `cpus` that share the core.
+    pub capacities: Vec<u32>,
+    /// Why.
+    pub reason: Reason,
+    cores: Vec<(usize, u32)>,
+    bindable: usize,
+}
+
+impl Width {
+    /// Applies the rule. A number in the settings beats all else and may
+    /// exceed the CPUs; else one thread for each physical performance core
+    /// that the process may use, at most the whole CPUs of the quota.
+    ///
+    /// ```
+    /// use rowpool::topology::{Settings, Topology, Width};
+    /// let topology = Topology::detect();
+    /// let five = Settings { threads: Some(5), source: "--threads".into() };
+    /// assert_eq!(Width::new(&topology, &five).threads, 5);
+    /// ```
+    pub fn new(topology: &Topology, settings: &Settings) -> Width {
+        let (fast, mask_has_fast) = candidates(topology);
+        let physical = distinct_cores(&fast);
+        let limit = topology.quota.map_or(physical, |quota| quota.whole_cpus());
+        let (threads, reason) = match settings.threads.filter(|&threads| threads > 0) {
+            Some(threads) => (
+                threads,
+                Reason::Setting {
+                    threads,
+                    source: settings.source.clone(),
+                    usable: usable_cpus(topology),
+                },
+            ),
+            None => {
+                let threads = physical.min(limit).max(1);
+                (
+                    threads,
+                    Reason::of_rule(topology, threads, physical, mask_has_fast),
+                )
+            }
+        };
+        let mut chosen = order(topology);
+        chosen.truncate(threads);
+        let cores: Vec<(usize, u32)> = chosen.iter().map(|cpu| (cpu.core, cpu.capacity)).collect();
+        Width {
+            threads,
+            cpus: chosen.iter().map(|cpu| cpu.id).collect(),
+            capacities: shared(&cores),
+            reason,
+            cores,
+            bindable: topology.bindable,
+        }
+    }
+
+    /// Weights for the first `active` slots, where their CPUs differ; `None`
+    /// where slots should be equal. Meant for workers that are bound to their
+    /// CPUs, since elsewhere any slot may run on the slow one. Slots above the
+    /// CPUs get the smallest weight.
+    ///
+    /// ```
+    /// use rowpool::topology::{Settings, Topology, Width};
+    /// let width = Width::new(&Topology::detect(), &Settings::default());
+    /// if let Some(weights) = width.weights(width.threads) {
+    ///     assert_eq!(weights.len(), width.threads);
+    /// }
+    /// ```
+    pub fn weights(&self, active: usize) -> Option<Vec<u32>> {
+        let active = active.min(self.threads);
+        let mut weights = shared(&self.cores[..active.min(self.cores.len())]);
+        let smallest = weights.iter().copied().min()?;
+        if weights.iter().all(|&weight| weight == smallest) {
+            return None;
+        }
+        weights.resize(active, smallest);
+        Some(weights)
+    }
+
+    /// The CPU to bind the worker of a slot to. `None`: leave it unbound. That
+    /// is slot 0 (the caller), slots above the CPUs, ids that the system's
+    /// call cannot take, and every slot on macOS.
+    ///
+    /// ```
+    /// use rowpool::topology::{Settings, Topology, Width};
+    /// let width = Width::new(&Topology::detect(), &Settings::default());
+    /// assert_eq!(width.pin(0), None);
+    /// ```
+    pub fn pin(&self, slot: usize) -> Option<usize> {
+        let cpu = self.cpus.get(slot).copied();
+        cpu.filter(|&id| slot > 0 && id < self.bindable)
+    }
+}
+
+/// The CPUs that the process can keep busy: online and in the mask, at most
+/// the whole CPUs of the quota, at least 1. SMT siblings count. The bound of a
+/// pool's active width, whatever the settings say.
+///
+/// ```
+/// use rowpool::topology::{usable_cpus, Topology};
+/// assert!(usable_cpus(&Topology::detect()) >= 1);
+/// ```
+pub fn usable_cpus(topology: &Topology) -> usize {
+    let allowed = topology.allowed().len();
+    let limit = topology.quota.map_or(allowed, |quota| quota.whole_cpus());
+    allowed.min(limit).max(1)
+}
+
+/// All CPUs of the process, in the order in which slots should take them: one
+/// CPU of each performance core, then of each other core, then their further
+/// siblings. Within each of these it goes round the clusters (last-level
+/// caches), the fastest CPU of each first.
+///
+/// ```
+/// use rowpool::topology::{placement, Topology};
+/// let topology = Topology::detect();
+/// assert_eq!(placement(&topology).len(), topology.allowed().len());
+/// ```
+pub fn placement(topology: &Topology) -> Vec<usize> {
+    order(topology).iter().map(|cpu| cpu.id).collect()
+}
+
+/// The performance cores' CPUs in the mask, and `true`; where there is none,
+/// all CPUs in the mask, and `false`.
+fn candidates(topology: &Topology) -> (Vec<&Cpu>, bool) {
+    let allowed = topology.allowed();
+    let usable = || topology.cpus.iter().filter(|cpu| allowed.contains(cpu.id));
+    let fast: Vec<&Cpu> = usable()
+        .filter(|cpu| cpu.kind == CoreKind::Performance)
+        .collect();
+    match fast.is_empty() {
+        true => (usable().collect(), false),
+        false => (fast, true),
+    }
+}
+
+fn distinct_cores(cpus: &[&Cpu]) -> usize {
+    let mut cores: Vec<usize> = cpus.iter().map(|cpu| cpu.core).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    cores.len()
+}
+
+fn order(topology: &Topology) -> Vec<&Cpu> {
+    let allowed = topology.allowed();
+    // Siblings before a CPU on its core, then kind.
+    let mut tiers: BTreeMap<(usize, bool), Vec<&Cpu>> = BTreeMap::new();
+    let mut siblings: BTreeMap<usize, usize> = BTreeMap::new();
+    for cpu in topology.cpus.iter().filter(|cpu| allowed.contains(cpu.id)) {
+        let before = siblings.entry(cpu.core).or_insert(0);
+        let slow = cpu.kind == CoreKind::Efficiency;
+        tiers.entry((*before, slow)).or_default().push(cpu);
+        *before += 1;
+    }
+    tiers.into_values().flat_map(round_the_clusters).collect()
+}
+
+/// One CPU of each cluster in turn until all are taken.
+fn round_the_clusters(mut tier: Vec<&Cpu>) -> Vec<&Cpu> {
+    tier.sort_by_key(|cpu| (Reverse(cpu.capacity), cpu.id));
+    // Clusters in the order of their best CPU.
+    let mut position: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut clusters: Vec<VecDeque<&Cpu>> = Vec::new();
+    for cpu in tier {
+        let at = *position.entry(cpu.cluster).or_insert(clusters.len());
+        match clusters.get_mut(at) {
+            Some(cluster) => cluster.push_back(cpu),
+            None => clusters.push(VecDeque::from([cpu])),
+        }
+    }
+    let mut order = Vec::new();
+    while !clusters.is_empty() {
+        order.extend(clusters.iter_mut().filter_map(VecDeque::pop_front));
+        clusters.retain(|cluster| !cluster.is_empty());
+    }
+    order
+}
+
+/// Capacities of (core, capacity) pairs, each divided among the pairs of its
+/// core: what SMT adds to a core that multiplies all the time is small.
+fn shared(cores: &[(usize, u32)]) -> Vec<u32> {
+    let mut sharers: BTreeMap<usize, u32> = BTreeMap::new();
+    for (core, _) in cores {
+        *sharers.entry(*core).or_insert(0) += 1;
+    }
+    cores
+        .iter()
+        .map(|(core, capacity)| (capacity / sharers[core]).clamp(1, FULL_CAPACITY))
+        .collect()
+}
