@@ -1,0 +1,106 @@
+//! Environment strings to settings, through an injected lookup.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// The environment, or a test's.
+pub(crate) trait Lookup: Fn(&str) -> Option<OsString> {}
+impl<F: Fn(&str) -> Option<OsString>> Lookup for F {}
+
+/// The process's environment.
+pub(crate) fn env(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// A number of threads: trimmed, decimal, above zero. Anything else is as if
+/// it were absent.
+fn threads(lookup: &impl Lookup, name: &'static str) -> Option<Setting> {
+    let text = lookup(name)?;
+    let threads = text.to_str()?.trim().parse().ok().filter(|&n: &usize| n > 0)?;
+    Some(Setting { threads, name })
+}
+
+/// A width and the variable that it came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Setting {
+    pub(crate) threads: usize,
+    pub(crate) name: &'static str,
+}
+
+/// The width asked for by `ROWPOOL_NUM_THREADS`, then `FERROX_CPU_THREADS`,
+/// then `RAYON_NUM_THREADS`.
+pub(crate) fn cpu_threads(lookup: impl Lookup) -> Option<Setting> {
+    threads(&lookup, "ROWPOOL_NUM_THREADS")
+        .or_else(|| threads(&lookup, "FERROX_CPU_THREADS"))
+        .or_else(|| threads(&lookup, "RAYON_NUM_THREADS"))
+}
+
+/// As `cpu_threads`, with `FERROX_GEMV_THREADS` after rowpool's own.
+pub(crate) fn gemv_threads(lookup: impl Lookup) -> Option<Setting> {
+    threads(&lookup, "ROWPOOL_NUM_THREADS")
+        .or_else(|| threads(&lookup, "FERROX_GEMV_THREADS"))
+        .or_else(|| cpu_threads(lookup))
+}
+
+/// The spin window asked for by `ROWPOOL_SPIN_US`, in µs; 0 parks at once.
+pub(crate) fn spin_window(lookup: impl Lookup) -> Option<Duration> {
+    let text = lookup("ROWPOOL_SPIN_US")?;
+    text.to_str()?.trim().parse().ok().map(Duration::from_micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with<'a>(vars: &'a [(&'a str, &'a str)]) -> impl Lookup + 'a {
+        move |name: &str| vars.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+    }
+
+    fn gemv(vars: &[(&str, &str)]) -> Option<usize> {
+        gemv_threads(with(vars)).map(|setting| setting.threads)
+    }
+
+    #[test]
+    fn the_first_good_value_wins() {
+        let all = [
+            ("ROWPOOL_NUM_THREADS", "2"),
+            ("FERROX_GEMV_THREADS", "3"),
+            ("FERROX_CPU_THREADS", "4"),
+            ("RAYON_NUM_THREADS", "5"),
+        ];
+        for from in 0..4 {
+            assert_eq!(gemv(&all[from..]), Some(from + 2));
+        }
+        assert_eq!(gemv(&[]), None);
+        assert_eq!(cpu_threads(with(&all[1..])).map(|s| s.threads), Some(4), "not the GEMV's");
+        assert_eq!(cpu_threads(with(&all)).map(|s| s.name), Some("ROWPOOL_NUM_THREADS"));
+    }
+
+    #[test]
+    fn bad_values_fall_through() {
+        for bad in ["", " ", "0", "-1", "0x4", "four", "18446744073709551616", "4.0", "4 4"] {
+            let vars = [("FERROX_GEMV_THREADS", bad), ("RAYON_NUM_THREADS", " +5\n")];
+            assert_eq!(gemv(&vars), Some(5), "{bad:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn bad_bytes_fall_through() {
+        use std::os::unix::ffi::OsStringExt;
+        let lookup = |name: &str| match name {
+            "FERROX_GEMV_THREADS" => Some(OsString::from_vec(vec![b'4', 0xff])),
+            "FERROX_CPU_THREADS" => Some("6".into()),
+            _ => None,
+        };
+        assert_eq!(gemv_threads(lookup).map(|s| s.threads), Some(6));
+    }
+
+    #[test]
+    fn the_window_is_in_microseconds() {
+        let window = |text| spin_window(with(&[("ROWPOOL_SPIN_US", text)]));
+        assert_eq!(window("250"), Some(Duration::from_micros(250)));
+        assert_eq!(window(" 0 "), Some(Duration::ZERO));
+        assert_eq!((window(""), window("-3"), window("fast")), (None, None, None));
+    }
+}

@@ -1,0 +1,297 @@
+//! Settings of a pool, and its threads.
+
+use super::{nested, Pool, Team, MAX_WIDTH};
+use crate::machine;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// Why a pool could not be built.
+///
+/// ```
+/// let error = rowpool::Pool::new(1000).unwrap_err();
+/// assert_eq!(error.to_string(), "a width of 1000 is above the limit of 512 threads");
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The width asked for, which is above 512.
+    TooWide(usize),
+    /// The system refused a thread, and the pool is [strict](PoolBuilder::strict).
+    Spawn {
+        /// Threads that there were, the caller among them.
+        got: usize,
+        /// Threads asked for.
+        wanted: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::TooWide(width) => {
+                write!(f, "a width of {width} is above the limit of {MAX_WIDTH} threads")
+            }
+            BuildError::Spawn { got, wanted, source } => {
+                write!(f, "only {got} of {wanted} threads could be created: {source}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            BuildError::TooWide(_) => None,
+            BuildError::Spawn { source, .. } => Some(source),
+        }
+    }
+}
+
+/// A name for the threads of a pool: a text, which gets the slot appended
+/// (`"gemv"` gives `gemv-1`, `gemv-2`), or a function of the slot.
+///
+/// ```
+/// let build = rowpool::Pool::builder().width(2);
+/// let pool = build.thread_name(|slot: usize| format!("row {slot}")).build()?;
+/// # Ok::<(), rowpool::BuildError>(())
+/// ```
+pub trait ThreadName {
+    /// The name of the thread that owns `slot`.
+    fn name(&self, slot: usize) -> String;
+}
+
+impl ThreadName for &str {
+    fn name(&self, slot: usize) -> String {
+        format!("{self}-{slot}")
+    }
+}
+
+impl ThreadName for String {
+    fn name(&self, slot: usize) -> String {
+        self.as_str().name(slot)
+    }
+}
+
+impl<F: Fn(usize) -> String> ThreadName for F {
+    fn name(&self, slot: usize) -> String {
+        self(slot)
+    }
+}
+
+type Hook = Arc<dyn Fn(usize) + Send + Sync>;
+
+/// Settings of a [`Pool`].
+///
+/// ```
+/// use std::time::Duration;
+/// let pool = rowpool::Pool::builder()
+///     .width(2)
+///     .spin_window(Duration::from_micros(100))
+///     .thread_name("decode")
+///     .build()?;
+/// # Ok::<(), rowpool::BuildError>(())
+/// ```
+#[derive(Default)]
+#[must_use = "a builder builds nothing until `build`"]
+pub struct PoolBuilder {
+    width: usize,
+    window: Option<Duration>,
+    name: Option<Box<dyn ThreadName>>,
+    pin: Option<bool>,
+    stack_size: Option<usize>,
+    on_start: Option<Hook>,
+    strict: bool,
+}
+
+impl fmt::Debug for PoolBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolBuilder")
+            .field("width", &self.width)
+            .field("spin_window", &self.window)
+            .field("pin", &self.pin)
+            .field("stack_size", &self.stack_size)
+            .field("strict", &self.strict)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PoolBuilder {
+    /// Threads, the caller among them; 0, the default, means the default width.
+    ///
+    /// ```
+    /// assert_eq!(rowpool::Pool::builder().width(2).build()?.num_threads(), 2);
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn width(mut self, width: usize) -> Self {
+        self.width = width;
+        self
+    }
+
+    /// How long a worker spins after a region before it parks. The default is
+    /// `ROWPOOL_SPIN_US`, in µs, or 300 µs. Zero parks at once: every region
+    /// that is worth it then pays a wake.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = rowpool::Pool::builder().spin_window(Duration::from_millis(1)).build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn spin_window(mut self, window: Duration) -> Self {
+        self.window = Some(window);
+        self
+    }
+
+    /// Names the threads; the default is `"rowpool"`.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).thread_name("gemv").build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn thread_name(mut self, name: impl ThreadName + 'static) -> Self {
+        self.name = Some(Box::new(name));
+        self
+    }
+
+    /// Binds each worker to a CPU of the process's mask, never the caller; off
+    /// by default (it helps on quiet machines and hurts on busy ones). A worker
+    /// that cannot be bound goes on unbound.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).pin(true).build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.pin = Some(pin);
+        self
+    }
+
+    /// Stack of each worker in bytes; the default is std's (2 MiB).
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).stack_size(256 * 1024).build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
+        self
+    }
+
+    /// Calls `hook(slot)` on each worker before its first slot. The pool does
+    /// not wait for it: until a worker is through, the caller runs its slots. A
+    /// panic in the hook is logged and ignored.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).on_worker_start(|slot| assert!(slot > 0)).build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn on_worker_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.on_start = Some(Arc::new(hook));
+        self
+    }
+
+    /// Whether a thread that cannot be created is an error; by default the pool
+    /// works with those it got and logs a warning.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).strict(true).build()?;
+    /// assert_eq!(pool.num_threads(), 2);
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Builds the pool. Does not wait for its threads: regions are complete
+    /// without them.
+    ///
+    /// # Errors
+    /// [`BuildError::TooWide`] above 512 threads; [`BuildError::Spawn`] in a
+    /// [strict](Self::strict) pool.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn build(self) -> Result<Pool, BuildError> {
+        if self.width > MAX_WIDTH {
+            return Err(BuildError::TooWide(self.width));
+        }
+        let width = match self.width {
+            0 => machine::default_width(),
+            width => width,
+        };
+        let limit = machine::usable_cpus as fn() -> usize;
+        // Before the first thread, and before the team notes the generation.
+        crate::sys::watch_forks();
+        let threads = if crate::sync::ONE_WORD { width } else { 1 };
+        let window = self.window.unwrap_or_else(machine::spin_window);
+        let mut pool = Pool { team: Arc::new(Team::new(threads - 1, window)), workers: Vec::new(), limit };
+        let cpus = if self.pin.unwrap_or_else(machine::pin_by_default) { machine::pin_order() } else { Vec::new() };
+        for slot in 1..threads {
+            let cpu = (!cpus.is_empty()).then(|| cpus[slot % cpus.len()]);
+            match self.spawn(&pool.team, slot, cpu) {
+                Ok(worker) => pool.workers.push(worker),
+                Err(source) if self.strict => {
+                    return Err(BuildError::Spawn { got: slot, wanted: threads, source });
+                }
+                Err(error) => {
+                    log::warn!("rowpool: only {slot} of {threads} threads could be created: {error}");
+                    break;
+                }
+            }
+        }
+        pool.team.set_active(pool.num_threads().min(limit()));
+        Ok(pool)
+    }
+
+    /// Builds the process-wide pool that [`global`](crate::global) and
+    /// [`threads`](crate::threads) use. If it exists already, it stays as it is
+    /// and is returned; ask it for its width.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).build_global()?;
+    /// assert!(std::ptr::eq(pool, rowpool::global()));
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn build_global(self) -> Result<&'static Pool, BuildError> {
+        crate::global::install(self)
+    }
+
+    fn spawn(&self, team: &Arc<Team>, slot: usize, cpu: Option<usize>) -> io::Result<thread::JoinHandle<()>> {
+        let name: &dyn ThreadName = self.name.as_deref().unwrap_or(&"rowpool");
+        let mut thread = thread::Builder::new().name(name.name(slot).replace('\0', "?"));
+        if let Some(bytes) = self.stack_size {
+            thread = thread.stack_size(bytes);
+        }
+        let team = Arc::clone(team);
+        let hook = self.on_start.clone();
+        thread.spawn(move || {
+            nested::mark_worker(Arc::as_ptr(&team) as usize);
+            crate::sys::adopt_process_mask();
+            if let Some(cpu) = cpu {
+                if !crate::sys::pin_to(cpu) {
+                    log::debug!("rowpool: worker {slot} could not be bound to CPU {cpu}");
+                }
+            }
+            crate::sys::raise_qos(slot);
+            if let Some(hook) = hook {
+                let hook = std::panic::AssertUnwindSafe(|| hook(slot));
+                if let Err(payload) = std::panic::catch_unwind(hook) {
+                    log::error!("rowpool: on_worker_start({slot}) panicked");
+                    // Its `Drop` may panic too.
+                    std::mem::forget(payload);
+                }
+            }
+            team.work(slot - 1);
+        })
+    }
+}

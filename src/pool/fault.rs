@@ -1,0 +1,35 @@
+//! Faults that the model plants on purpose, chosen at run time by
+//! `ROWPOOL_FAULT`, to show that it would find them. Outside loom every
+//! question is answered by a constant `false`.
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(dead_code, reason = "some faults exist in the model only")]
+pub(crate) enum Fault {
+    /// The worker reads the width beside the job, not from the word (S21).
+    WidthBeside,
+    /// The gate is published without Release.
+    RelaxedPublish,
+    /// A slot is reported without Release.
+    RelaxedReport,
+    /// A slot is taken from a different epoch instead of an older one.
+    TakeDifferent,
+    /// No fence between publishing and reading the count of sleepers.
+    NoWakeFence,
+    /// No fence between going to sleep and the last look.
+    NoSleepFence,
+    /// A wake that does not change the word that sleepers compare.
+    WakeInPlace,
+}
+
+#[cfg(not(loom))]
+#[inline(always)]
+pub(crate) const fn planted(_: Fault) -> bool {
+    false
+}
+
+#[cfg(loom)]
+pub(crate) fn planted(fault: Fault) -> bool {
+    static NAME: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let name = NAME.get_or_init(|| std::env::var("ROWPOOL_FAULT").unwrap_or_default());
+    !name.is_empty() && format!("{fault:?}") == *name
+}

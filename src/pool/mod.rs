@@ -1,0 +1,224 @@
+//! The pool: what everything stands on. The protocol between callers and
+//! workers is described in `PROTOCOL.md` beside this file.
+
+mod builder;
+mod fault;
+mod gate;
+mod job;
+mod join;
+mod ledger;
+mod nested;
+mod panics;
+mod park;
+mod slot;
+mod team;
+mod turn;
+mod wait;
+mod worker;
+
+#[cfg(loom)]
+pub mod model;
+
+pub(crate) use job::{Args, Shape};
+pub use builder::{BuildError, PoolBuilder, ThreadName};
+pub(crate) use gate::MAX_WIDTH;
+pub(crate) use nested::inside;
+pub(crate) use wait::SPIN_WINDOW;
+
+use job::Job;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use team::Team;
+
+/// Multiply-adds per nanosecond that a work hint is converted with: one op in
+/// 0.05 ns is what an int8 or f32 dot product in cache takes on a server core
+/// of 2023. Slower kernels fork a little later than they could, which costs
+/// less than a fork.
+const OPS_PER_NS: u64 = 20;
+
+/// A team of workers for fork-join regions; the calling thread is one of them.
+///
+/// One region runs at a time. A second caller waits for its turn; a call from
+/// inside a region, of this or of another pool, runs inline on its thread.
+/// Rows are split statically and never between slots, so that results are
+/// bitwise the same at every width. After a region the workers spin for
+/// [`spin_window`](PoolBuilder::spin_window), then park.
+///
+/// A panic in a slot is raised on the caller, once, the first in time, after
+/// all slots have ended; which rows ran is then unspecified, each at most once.
+/// The pool stays usable.
+///
+/// In a `fork()` child the pool has no threads: it runs everything serially.
+/// Dropping a pool ends its threads and joins them, except in such a child and
+/// when one of its own workers drops it.
+///
+/// ```
+/// let pool = rowpool::Pool::new(2)?;
+/// let mut squares = vec![0u64; 1000];
+/// pool.for_each_row(&mut squares, |row, out| *out = (row * row) as u64);
+/// assert_eq!(squares[31], 961);
+/// # Ok::<(), rowpool::BuildError>(())
+/// ```
+#[derive(Debug)]
+pub struct Pool {
+    team: Arc<Team>,
+    workers: Vec<JoinHandle<()>>,
+    limit: fn() -> usize,
+}
+
+impl Pool {
+    /// A pool of `width` threads, the caller among them; 0 means the default
+    /// width ([`threads::resolve_gemv_threads`](crate::threads::resolve_gemv_threads)).
+    ///
+    /// Threads that the system refuses are gone without: see
+    /// [`num_threads`](Self::num_threads), and [`PoolBuilder::strict`].
+    ///
+    /// # Errors
+    /// [`BuildError::TooWide`] above 512.
+    ///
+    /// ```
+    /// assert!(rowpool::Pool::new(0)?.num_threads() >= 1);
+    /// assert!(rowpool::Pool::new(513).is_err());
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn new(width: usize) -> Result<Pool, BuildError> {
+        Pool::builder().width(width).build()
+    }
+
+    /// A pool with settings.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).thread_name("gemv").build()?;
+    /// assert_eq!(pool.num_threads(), 2);
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn builder() -> PoolBuilder {
+        PoolBuilder::default()
+    }
+
+    /// Threads of this pool, the caller among them: as configured, or fewer
+    /// where threads could not be created.
+    ///
+    /// ```
+    /// assert_eq!(rowpool::Pool::new(3)?.num_threads(), 3);
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn num_threads(&self) -> usize {
+        self.workers.len() + 1
+    }
+
+    /// Slots that a region uses now: [`num_threads`](Self::num_threads), but
+    /// never more than the CPUs that the process may use (its affinity mask,
+    /// read again by each call of this function, and the CPU quota of its
+    /// container). One thread too many costs a spinning pool dearly.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::new(500)?;
+    /// assert!(pool.active_width() <= pool.num_threads());
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn active_width(&self) -> usize {
+        self.refresh();
+        if self.team.orphaned() { 1 } else { self.team.active() }
+    }
+
+    /// Hint: work is coming. Sleeping workers get up and spin for a window, so
+    /// that the next region finds them. Costs the caller one wake (8 to 35 µs
+    /// on virtual machines) if somebody sleeps, some ns if not.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::new(2)?;
+    /// pool.wake(); // while the prompt is tokenised
+    /// pool.for_each_index(1000, |_| ());
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn wake(&self) {
+        if !self.team.orphaned() {
+            self.refresh();
+            self.team.wake();
+        }
+    }
+
+    /// Hint: nothing is coming. Workers park now instead of spinning for the
+    /// rest of their window; a running region is finished first. The next
+    /// region, or [`wake`](Self::wake), ends the rest.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::new(2)?;
+    /// pool.for_each_index(1000, |_| ());
+    /// pool.rest(); // the answer is complete
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn rest(&self) {
+        if !self.team.orphaned() {
+            self.team.rest();
+        }
+    }
+
+    /// Fits the active width to the CPUs that may be used now.
+    fn refresh(&self) {
+        if self.num_threads() > 1 {
+            self.team.set_active(self.num_threads().min((self.limit)()));
+        }
+    }
+
+    /// Runs a shape over `items` items as a region of at most so many slots, or
+    /// as one slot on the calling thread where a region cannot be had or is
+    /// not worth it; `work` is the size of the whole in multiply-adds, if known.
+    ///
+    /// # Safety
+    /// The data behind `args` is mutably borrowed by the caller, and is of the
+    /// type that `S` expects.
+    #[inline(always)]
+    pub(crate) unsafe fn fork<S: Shape<F>, F: Sync>(
+        &self,
+        items: usize,
+        work: Option<u64>,
+        args: Args,
+        f: &F,
+    ) {
+        let width = items.min(self.team.active());
+        let serial = width < 2
+            || nested::inside()
+            || work.is_some_and(|ops| ops < self.break_even())
+            || self.team.orphaned();
+        if !serial {
+            let hint = work.map(|ops| Duration::from_nanos(ops / OPS_PER_NS));
+            // SAFETY: a new job.
+            if unsafe { self.team.region(width, hint, Job::new::<S, F>(args, f)) } {
+                return;
+            }
+        }
+        // SAFETY: the data is borrowed (contract), and the one slot there is
+        // runs once.
+        unsafe { S::run_slot(&args, f, 0, 1) };
+    }
+
+    /// Multiply-adds from which two slots are worth a fork: they save half of
+    /// the work and cost one measured fork.
+    #[inline]
+    pub(crate) fn break_even(&self) -> u64 {
+        2 * OPS_PER_NS * self.team.fork_ns()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if self.team.orphaned() {
+            // Dropping a handle detaches a thread by an id that may belong to
+            // another thread in this process by now.
+            self.workers.drain(..).for_each(std::mem::forget);
+            return;
+        }
+        self.team.stop();
+        if nested::works_for(Arc::as_ptr(&self.team) as usize) {
+            // A worker cannot join itself; the team outlives it by its `Arc`.
+            return;
+        }
+        for worker in self.workers.drain(..) {
+            // A worker catches every panic, so there is no error to report.
+            let _ = worker.join();
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What the callers and the workers of one pool share.
+
+use super::gate::{Epoch, Gate, MAX_WIDTH};
+use super::job::Erased;
+use super::panics::Panics;
+use super::park::Sleepers;
+use super::slot::Slot;
+use super::turn::Turn;
+use super::ledger::Ledger;
+use crate::sync::{AtomicU64, AtomicUsize, Line, Ordering};
+use std::time::Duration;
+
+/// Up to this many workers each have a gate of their own and report on it;
+/// more are served in groups, so that publishing stays cheap.
+const OWN_GATES: usize = 8;
+/// Workers that poll one gate, beyond that.
+const GROUP: usize = 16;
+
+/// One team of workers and everything they share with their callers.
+#[derive(Debug)]
+pub(crate) struct Team {
+    gates: Box<[Gate]>,
+    /// Workers per gate.
+    group: usize,
+    /// Worker `i` owns slot `i + 1`; slot 0 is the caller's.
+    pub(super) slots: Box<[Slot]>,
+    pub(super) sleepers: Sleepers,
+    pub(super) panics: Panics,
+    pub(super) turn: Turn<Ledger>,
+    facts: Line<Facts>,
+    /// How long a worker spins before it parks.
+    pub(super) window: Duration,
+    /// The process that the threads live in.
+    generation: u32,
+}
+
+/// Read by every region, written rarely.
+#[derive(Debug)]
+struct Facts {
+    /// Slots that a region uses at most.
+    active: AtomicUsize,
+    /// Measured cost of an empty region in ns.
+    fork_ns: AtomicU64,
+}
+
+/// Cost of a fork until it has been measured, in ns.
+const FORK_NS: u64 = 300;
+
+// SAFETY: `Team` holds raw pointers in the jobs of its gates only. They are
+// written by the holder of the turn and read by workers that have taken a slot
+// of that region (see `Gate`), and the closures behind them are `Sync`.
+unsafe impl Sync for Team {}
+// SAFETY: as above; nothing in a team belongs to a thread.
+unsafe impl Send for Team {}
+
+impl Team {
+    pub(crate) fn new(workers: usize, window: Duration) -> Self {
+        assert!(workers < MAX_WIDTH, "checked by the builder");
+        let group = if workers <= OWN_GATES { 1 } else { GROUP };
+        Team {
+            gates: (0..workers.div_ceil(group).max(1)).map(|_| Gate::new()).collect(),
+            group,
+            slots: (0..workers).map(|_| Slot::new()).collect(),
+            sleepers: Sleepers::new(workers),
+            panics: Panics::new(),
+            turn: Turn::new(Ledger::new()),
+            facts: Line::new(Facts {
+                active: AtomicUsize::new(workers + 1),
+                fork_ns: AtomicU64::new(FORK_NS),
+            }),
+            window,
+            generation: crate::sys::fork_generation(),
+        }
+    }
+
+    /// Slots that a region uses at most: the caller and the active workers.
+    #[inline(always)]
+    pub(crate) fn active(&self) -> usize {
+        // Relaxed: a setting; the width in the gate's word is what counts.
+        self.facts.active.load(Ordering::Relaxed)
+    }
+
+    /// Sets the number of slots, at most those that exist.
+    pub(crate) fn set_active(&self, width: usize) {
+        // Relaxed: as in `active`.
+        self.facts.active.store(width.clamp(1, self.slots.len() + 1), Ordering::Relaxed);
+    }
+
+    /// Measured cost of an empty region in ns.
+    #[inline(always)]
+    pub(crate) fn fork_ns(&self) -> u64 {
+        // Relaxed: an estimate.
+        self.facts.fork_ns.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_fork_ns(&self, ns: u64) {
+        // Relaxed: as in `fork_ns`.
+        self.facts.fork_ns.store(ns, Ordering::Relaxed);
+    }
+
+    /// Whether this process is a `fork()` child of the pool's: it has none of
+    /// the threads.
+    #[inline(always)]
+    pub(crate) fn orphaned(&self) -> bool {
+        self.generation != crate::sys::fork_generation()
+    }
+
+    pub(super) fn gate(&self, worker: usize) -> &Gate {
+        &self.gates[worker / self.group]
+    }
+
+    /// Where worker `worker` reports the end of its slot.
+    #[inline(always)]
+    pub(super) fn report(&self, worker: usize) -> &AtomicU64 {
+        if self.group == 1 {
+            &self.gates[worker].report
+        } else {
+            self.slots[worker].report()
+        }
+    }
+
+    /// Opens a region of `width` slots; the only store that workers poll.
+    ///
+    /// # Safety
+    /// The caller holds the turn, `2 <= width <= slots.len() + 1`, the region
+    /// before has been joined, and the job stays good until this one is.
+    #[inline(always)]
+    pub(super) unsafe fn publish(&self, width: usize, job: Erased) -> Epoch {
+        let epoch = self.gates[0].last().next();
+        let gates = if self.group == 1 { width - 1 } else { (width - 1).div_ceil(self.group) };
+        for gate in &self.gates[..gates] {
+            // SAFETY: the turn is ours (contract), and after the join of the
+            // region before no slot is taken and unreported.
+            unsafe { gate.publish(epoch, width, job) };
+        }
+        epoch
+    }
+
+    /// Reads the reports of workers `from..width - 1` in one pass, so that the
+    /// misses overlap; gives the first that is missing.
+    #[inline(always)]
+    pub(super) fn sweep(&self, epoch: Epoch, from: usize, width: usize) -> usize {
+        let mut first = width - 1;
+        for worker in (from..width - 1).rev() {
+            // Acquire, from `finish`: the rows of that slot, and that its
+            // owner has left the job.
+            if self.report(worker).load(Ordering::Acquire) != epoch.0 {
+                first = worker;
+            }
+        }
+        first
+    }
+
+    /// Hint: nothing is coming, park now.
+    pub(crate) fn rest(&self) {
+        self.gates.iter().for_each(Gate::rest);
+    }
+
+    /// Hint: work is coming, be up and spinning.
+    pub(crate) fn wake(&self) {
+        self.gates.iter().for_each(Gate::stir);
+        self.sleepers.announce();
+        self.sleepers.wake_up(&self.slots, self.active() - 1);
+    }
+
+    /// Sends the workers home; the threads end soon after.
+    pub(crate) fn stop(&self) {
+        self.gates.iter().for_each(Gate::stop);
+        self.sleepers.wake_all(&self.slots);
+    }
+}

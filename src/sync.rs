@@ -1,0 +1,215 @@
+//! The only file that names atomics and locks: everything else imports them
+//! from here, so that real and loom-modelled primitives are one switch.
+
+#[cfg(all(not(loom), target_has_atomic = "64"))]
+pub(crate) use std::sync::atomic::AtomicU64;
+#[cfg(not(loom))]
+pub(crate) use {
+    parking_lot::{Condvar, Mutex},
+    std::hint::spin_loop,
+    std::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicUsize, Ordering},
+    std::sync::OnceLock,
+    std::thread::yield_now,
+};
+
+#[cfg(loom)]
+pub(crate) use {
+    loom::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    loom::thread::yield_now,
+    std::sync::OnceLock,
+};
+
+/// For statics, which the model cannot have.
+pub(crate) use std::sync::atomic::AtomicU32 as StaticU32;
+
+/// Values on cache lines of their own, at least 128 bytes apart: x86 fetches
+/// lines in pairs and Apple's lines are 128 bytes (S34). `CachePadded` adds
+/// what a CPU needs beyond that (256 on s390x), but is 32 or 64 on some.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+pub(crate) struct Line<T>(crossbeam_utils::CachePadded<T>);
+
+impl<T> Line<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Line(crossbeam_utils::CachePadded::new(value))
+    }
+}
+
+impl<T> std::ops::Deref for Line<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// An `UnsafeCell` with loom's face: access goes through a closure, so that
+/// the model sees when each access begins and ends.
+#[cfg(not(loom))]
+#[derive(Debug)]
+pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+#[cfg(not(loom))]
+impl<T> UnsafeCell<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        UnsafeCell(std::cell::UnsafeCell::new(value))
+    }
+
+    #[inline(always)]
+    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    #[inline(always)]
+    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+}
+
+#[cfg(loom)]
+pub(crate) use loom::cell::UnsafeCell;
+
+/// Stands in for `AtomicU64` where the target has none. Pools get no workers
+/// there (`ONE_WORD` is false), so it is never contended.
+#[cfg(all(not(loom), not(target_has_atomic = "64")))]
+#[derive(Debug)]
+pub(crate) struct AtomicU64(Mutex<u64>);
+
+#[cfg(all(not(loom), not(target_has_atomic = "64")))]
+impl AtomicU64 {
+    pub(crate) const fn new(value: u64) -> Self {
+        AtomicU64(Mutex::new(value))
+    }
+    pub(crate) fn load(&self, _: Ordering) -> u64 {
+        *self.0.lock()
+    }
+    pub(crate) fn store(&self, value: u64, _: Ordering) {
+        *self.0.lock() = value;
+    }
+    pub(crate) fn fetch_or(&self, bits: u64, _: Ordering) -> u64 {
+        let mut word = self.0.lock();
+        std::mem::replace(&mut *word, *word | bits)
+    }
+    pub(crate) fn fetch_and(&self, bits: u64, _: Ordering) -> u64 {
+        let mut word = self.0.lock();
+        std::mem::replace(&mut *word, *word & bits)
+    }
+    pub(crate) fn compare_exchange(
+        &self,
+        old: u64,
+        new: u64,
+        _: Ordering,
+        _: Ordering,
+    ) -> Result<u64, u64> {
+        let mut word = self.0.lock();
+        if *word != old {
+            return Err(*word);
+        }
+        Ok(std::mem::replace(&mut *word, new))
+    }
+}
+
+/// Whether epoch and width can travel in one atomic word; without that a
+/// region cannot be published safely, and all regions run serially.
+pub(crate) const ONE_WORD: bool = cfg!(target_has_atomic = "64");
+
+/// A 32-bit word to sleep on: futex-like, without lost wake-ups.
+#[derive(Debug)]
+pub(crate) struct WaitWord {
+    pub(crate) word: AtomicU32,
+    #[cfg(any(loom, not(any(target_os = "linux", target_os = "android"))))]
+    bed: fallback::Bed,
+}
+
+impl WaitWord {
+    pub(crate) fn new(value: u32) -> Self {
+        WaitWord {
+            word: AtomicU32::new(value),
+            #[cfg(any(loom, not(any(target_os = "linux", target_os = "android"))))]
+            bed: fallback::Bed::default(),
+        }
+    }
+}
+
+#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+impl WaitWord {
+    /// Sleeps while the word is `value`; may return early.
+    pub(crate) fn wait_while(&self, value: u32) {
+        crate::sys::futex_wait(&self.word, value);
+    }
+
+    /// Wakes the sleeper, if there is one. The word was changed before.
+    pub(crate) fn wake(&self) {
+        crate::sys::futex_wake(&self.word);
+    }
+}
+
+#[cfg(any(loom, not(any(target_os = "linux", target_os = "android"))))]
+mod fallback {
+    #[cfg(loom)]
+    use loom::sync::{Condvar, Mutex};
+    #[cfg(not(loom))]
+    use parking_lot::{Condvar, Mutex};
+
+    /// Where there is no futex: a mutex and a condition variable per word.
+    #[derive(Debug, Default)]
+    pub(super) struct Bed {
+        lock: Mutex<()>,
+        bell: Condvar,
+    }
+
+    impl super::WaitWord {
+        pub(crate) fn wait_while(&self, value: u32) {
+            // The word is compared under the lock that `wake` takes after the
+            // word was changed: the bell cannot ring between look and sleep.
+            #[cfg(not(loom))]
+            {
+                let mut guard = self.bed.lock.lock();
+                if self.word.load(super::Ordering::Relaxed) == value {
+                    self.bed.bell.wait(&mut guard);
+                }
+            }
+            #[cfg(loom)]
+            {
+                let guard = self.bed.lock.lock().unwrap();
+                if self.word.load(super::Ordering::Relaxed) == value {
+                    drop(self.bed.bell.wait(guard).unwrap());
+                }
+            }
+        }
+
+        pub(crate) fn wake(&self) {
+            #[cfg(not(loom))]
+            drop(self.bed.lock.lock());
+            #[cfg(loom)]
+            drop(self.bed.lock.lock().unwrap());
+            self.bed.bell.notify_one();
+        }
+    }
+}
+
+/// One `usize` per thread, zero at first: `const` and without `Drop`, so that
+/// it can be read in the destructors of other thread-locals.
+pub(crate) mod mark {
+    use std::cell::Cell;
+
+    #[cfg(not(loom))]
+    thread_local! {
+        static MARK: Cell<usize> = const { Cell::new(0) };
+    }
+    #[cfg(loom)]
+    loom::thread_local! {
+        static MARK: Cell<usize> = Cell::new(0);
+    }
+
+    #[inline(always)]
+    pub(crate) fn get() -> usize {
+        MARK.with(Cell::get)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(value: usize) {
+        MARK.with(|mark| mark.set(value));
+    }
+}

@@ -1,0 +1,97 @@
+//! Linux and Android.
+
+use crate::sync::AtomicU32;
+
+/// Sleeps while `word` is `value`; may return early.
+#[cfg(not(loom))]
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32) {
+    // SAFETY: FUTEX_WAIT reads the word (alive, aligned) and compares it with
+    // `value`; a null timeout means none; the other arguments are not read.
+    // EAGAIN and EINTR are early returns, which the caller expects.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            value,
+            std::ptr::null::<libc::timespec>(),
+        );
+    }
+}
+
+/// Wakes one thread that sleeps on `word`.
+#[cfg(not(loom))]
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    // SAFETY: FUTEX_WAKE uses the word's address as a key only.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            1,
+        );
+    }
+}
+
+/// No thread classes here.
+pub(crate) fn raise_qos(_slot: usize) {}
+
+/// No thread classes here.
+pub(crate) fn qos_name() -> Option<&'static str> {
+    None
+}
+
+/// An affinity mask of the kernel's size, as 64-bit words.
+type Mask = Vec<u64>;
+
+/// The mask of thread or process `pid`, 0 being the calling thread.
+fn mask_of(pid: libc::pid_t) -> Option<Mask> {
+    // The kernel refuses a buffer smaller than its own mask: 8192 CPUs are
+    // what it can be built for on x86-64, and beyond that we try twice more.
+    for words in [128, 1024, 8192] {
+        let mut mask = vec![0u64; words];
+        // SAFETY: the kernel writes at most the given number of bytes, all of
+        // which belong to `mask`.
+        let written = unsafe { libc::sched_getaffinity(pid, words * 8, mask.as_mut_ptr().cast()) };
+        if written == 0 {
+            return Some(mask);
+        }
+    }
+    None
+}
+
+fn cpus_in(mask: &Mask) -> Vec<usize> {
+    let bits = |(i, word): (usize, &u64)| {
+        let word = *word;
+        (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| i * 64 + bit)
+    };
+    mask.iter().enumerate().flat_map(bits).collect()
+}
+
+/// The CPUs of the process's mask: the main thread's, since the calling thread
+/// may have been pinned to one of them (S26).
+pub(crate) fn allowed_cpus() -> Vec<usize> {
+    // SAFETY: `getpid` always succeeds.
+    mask_of(unsafe { libc::getpid() }).as_ref().map_or_else(Vec::new, cpus_in)
+}
+
+/// Takes the process's mask for the calling thread, if it inherited another
+/// one from a pinned creator.
+pub(crate) fn adopt_process_mask() {
+    // SAFETY: `getpid` always succeeds.
+    let process = mask_of(unsafe { libc::getpid() });
+    if let (Some(process), Some(own)) = (process, mask_of(0)) {
+        if process != own {
+            // SAFETY: the kernel reads the given bytes of a live buffer.
+            // Failure leaves the inherited mask, with which we can live.
+            unsafe { libc::sched_setaffinity(0, process.len() * 8, process.as_ptr().cast()) };
+        }
+    }
+}
+
+/// Binds the calling thread to `cpu`; false if that cannot be done.
+pub(crate) fn pin_to(cpu: usize) -> bool {
+    // S28: core_affinity indexes a `cpu_set_t` by the id without a check.
+    cpu < libc::CPU_SETSIZE as usize
+        && core_affinity::set_for_current(core_affinity::CoreId { id: cpu })
+}

@@ -1,0 +1,34 @@
+//! All calls of the operating system. One file per system with the same free
+//! functions; this one picks.
+//!
+//! | function | what it does |
+//! |---|---|
+//! | `raise_qos(slot)` | gives the calling worker the class that inference wants |
+//! | `qos_name()` | the calling thread's class, where there is such a thing |
+//! | `pin_to(cpu)` | binds the calling thread to one CPU; false if it cannot |
+//! | `allowed_cpus()` | the CPUs of the process's mask, ascending; empty if unknown |
+//! | `adopt_process_mask()` | takes the process's mask for the calling thread |
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod linux;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use linux::*;
+
+#[cfg(target_vendor = "apple")]
+mod macos;
+#[cfg(target_vendor = "apple")]
+pub(crate) use macos::*;
+
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+pub(crate) use windows::*;
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple", windows)))]
+mod other;
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple", windows)))]
+pub(crate) use other::*;
+
+mod fork;
+pub(crate) mod fp;
+pub(crate) use fork::{fork_generation, watch_forks};

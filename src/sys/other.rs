@@ -1,0 +1,22 @@
+//! Systems without special support: std's own means.
+
+/// No thread classes here.
+pub(crate) fn raise_qos(_slot: usize) {}
+
+/// No thread classes here.
+pub(crate) fn qos_name() -> Option<&'static str> {
+    None
+}
+
+/// Unknown.
+pub(crate) fn allowed_cpus() -> Vec<usize> {
+    Vec::new()
+}
+
+/// No masks are known here.
+pub(crate) fn adopt_process_mask() {}
+
+/// No binding here.
+pub(crate) fn pin_to(_cpu: usize) -> bool {
+    false
+}
