@@ -21,6 +21,10 @@ pub(crate) use {
 
 /// For statics, which the model cannot have.
 pub(crate) use std::sync::atomic::AtomicU32 as StaticU32;
+#[cfg(all(loom, any(target_os = "linux", target_os = "android")))]
+pub(crate) use std::sync::atomic::AtomicU64 as StaticU64;
+#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+pub(crate) use AtomicU64 as StaticU64;
 
 /// Values on cache lines of their own, at least 128 bytes apart: x86 fetches
 /// lines in pairs and Apple's lines are 128 bytes (S34). `CachePadded` adds

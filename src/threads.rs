@@ -24,7 +24,8 @@ use crate::global;
 use crate::pool::{inside, Pool};
 use crate::sync::{Ordering, StaticU32};
 
-/// Whether somebody has used the team or called `init_cpu_pool`.
+/// Whether somebody has used the team through this module or called
+/// `init_cpu_pool`.
 static USED: StaticU32 = StaticU32::new(0);
 
 /// The calling thread's macOS Quality-of-Service class, as a word such as
@@ -77,11 +78,8 @@ pub fn resolve_gemv_threads() -> usize {
 /// ```
 pub fn init_cpu_pool() -> Option<usize> {
     // Relaxed: picks one caller, orders nothing.
-    if USED.swap(1, Ordering::Relaxed) == 0 {
-        Some(gemv_num_threads())
-    } else {
-        None
-    }
+    let first = USED.swap(1, Ordering::Relaxed) == 0;
+    (first && !global::built().is_some_and(Pool::has_run)).then(gemv_num_threads)
 }
 
 /// Builds the team unless it exists.

@@ -156,6 +156,11 @@ impl Pool {
         }
     }
 
+    /// Whether a region of several slots has been opened.
+    pub(crate) fn has_run(&self) -> bool {
+        self.team.has_run()
+    }
+
     /// Fits the active width to the CPUs that may be used now.
     fn refresh(&self) {
         if self.num_threads() > 1 {

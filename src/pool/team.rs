@@ -105,6 +105,11 @@ impl Team {
         self.generation != crate::sys::fork_generation()
     }
 
+    /// Whether a region was ever published.
+    pub(crate) fn has_run(&self) -> bool {
+        self.gates[0].last() != super::gate::Word::BLANK.epoch()
+    }
+
     pub(super) fn gate(&self, worker: usize) -> &Gate {
         &self.gates[worker / self.group]
     }

@@ -1,6 +1,8 @@
 //! Linux and Android.
 
+#[cfg(not(loom))]
 use crate::sync::AtomicU32;
+use crate::sync::{Ordering, StaticU64};
 
 /// Sleeps while `word` is `value`; may return early.
 #[cfg(not(loom))]
@@ -68,20 +70,53 @@ fn cpus_in(mask: &Mask) -> Vec<usize> {
     mask.iter().enumerate().flat_map(bits).collect()
 }
 
-/// The CPUs of the process's mask: the main thread's, since the calling thread
-/// may have been pinned to one of them (S26).
-pub(crate) fn allowed_cpus() -> Vec<usize> {
+/// The mask that the process was started with, for 8192 CPUs.
+static AT_START: [StaticU64; 128] = [const { StaticU64::new(0) }; 128];
+
+/// Runs before `main`, which may pin itself before it builds a pool.
+#[used]
+#[link_section = ".init_array"]
+static NOTE_MASK: extern "C" fn() = note_mask;
+
+extern "C" fn note_mask() {
+    let mut mask = [0u64; 128];
+    // SAFETY: the kernel writes at most the given number of bytes, all of which
+    // belong to `mask`. No allocation, no unwinding: `main` has not begun.
+    unsafe {
+        libc::sched_getaffinity(libc::getpid(), size_of_val(&mask), mask.as_mut_ptr().cast());
+    }
+    for (word, bits) in AT_START.iter().zip(mask) {
+        // Relaxed: threads that read it are created later.
+        word.store(bits, Ordering::Relaxed);
+    }
+}
+
+/// The process's mask: the main thread's, since the calling thread may have
+/// been pinned to one CPU (S26). A main thread on a single CPU of a process
+/// that was started with several has pinned itself too: then the mask at the
+/// start counts.
+fn process_mask() -> Option<Mask> {
     // SAFETY: `getpid` always succeeds.
-    mask_of(unsafe { libc::getpid() }).as_ref().map_or_else(Vec::new, cpus_in)
+    let now = mask_of(unsafe { libc::getpid() })?;
+    // Relaxed: as in `note_mask`.
+    let start: Mask = AT_START.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+    let (here, there) = (cpus_in(&now), cpus_in(&start));
+    if here.len() == 1 && there.len() > 1 && there.contains(&here[0]) {
+        return Some(start);
+    }
+    Some(now)
+}
+
+/// The CPUs of the process's mask.
+pub(crate) fn allowed_cpus() -> Vec<usize> {
+    process_mask().as_ref().map_or_else(Vec::new, cpus_in)
 }
 
 /// Takes the process's mask for the calling thread, if it inherited another
 /// one from a pinned creator.
 pub(crate) fn adopt_process_mask() {
-    // SAFETY: `getpid` always succeeds.
-    let process = mask_of(unsafe { libc::getpid() });
-    if let (Some(process), Some(own)) = (process, mask_of(0)) {
-        if process != own {
+    if let (Some(process), Some(own)) = (process_mask(), mask_of(0)) {
+        if cpus_in(&process) != cpus_in(&own) {
             // SAFETY: the kernel reads the given bytes of a live buffer.
             // Failure leaves the inherited mask, with which we can live.
             unsafe { libc::sched_setaffinity(0, process.len() * 8, process.as_ptr().cast()) };
