@@ -248,8 +248,13 @@ impl Topology {
     /// assert!(!topology.allowed().is_empty());
     /// ```
     pub fn allowed(&self) -> CpuSet {
+        self.allowed_by(self.mask.as_ref())
+    }
+
+    /// As [`allowed`](Self::allowed), by another mask.
+    pub(crate) fn allowed_by(&self, mask: Option<&CpuSet>) -> CpuSet {
         let online = self.online();
-        match &self.mask {
+        match mask {
             Some(mask) => Some(online.intersection(mask))
                 .filter(|both| !both.is_empty())
                 .unwrap_or(online),

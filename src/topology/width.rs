@@ -3,8 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
+use super::cpuset::CpuSet;
 use super::facts::{CoreKind, Cpu, Topology, FULL_CAPACITY};
 use super::reason::Reason;
+
+/// Capacities within this share (1/32) of the largest are taken as equal: they
+/// tell the bins of one kind of core apart (997 to 1024 on a GB10), whose clocks
+/// meet once all of them work.
+const EQUAL_WITHIN: u32 = 32;
 
 /// What the user asked for.
 ///
@@ -94,10 +100,11 @@ impl Width {
         }
     }
 
-    /// Weights for the first `active` slots, where their CPUs differ; `None`
-    /// where slots should be equal. Meant for workers that are bound to their
-    /// CPUs, since elsewhere any slot may run on the slow one. Slots above the
-    /// CPUs get the smallest weight.
+    /// Weights for the first `active` slots (at most one for each of `cpus`),
+    /// where their CPUs differ; `None` where slots should be equal (within
+    /// 1/32 of each other). Meant for
+    /// workers that are bound to their CPUs: elsewhere any slot may run on the
+    /// slow one.
     ///
     /// ```
     /// use rowpool::topology::{Settings, Topology, Width};
@@ -107,14 +114,9 @@ impl Width {
     /// }
     /// ```
     pub fn weights(&self, active: usize) -> Option<Vec<u32>> {
-        let active = active.min(self.threads);
-        let mut weights = shared(&self.cores[..active.min(self.cores.len())]);
-        let smallest = weights.iter().copied().min()?;
-        if weights.iter().all(|&weight| weight == smallest) {
-            return None;
-        }
-        weights.resize(active, smallest);
-        Some(weights)
+        let weights = shared(&self.cores[..active.min(self.cores.len())]);
+        let (low, high) = (*weights.iter().min()?, *weights.iter().max()?);
+        (high - low > high / EQUAL_WITHIN).then_some(weights)
     }
 
     /// The CPU to bind the worker of a slot to. `None`: leave it unbound. That
@@ -141,7 +143,12 @@ impl Width {
 /// assert!(usable_cpus(&Topology::detect()) >= 1);
 /// ```
 pub fn usable_cpus(topology: &Topology) -> usize {
-    let allowed = topology.allowed().len();
+    usable_by(topology, topology.mask.as_ref())
+}
+
+/// As [`usable_cpus`], by another mask.
+pub(super) fn usable_by(topology: &Topology, mask: Option<&CpuSet>) -> usize {
+    let allowed = topology.allowed_by(mask).len();
     let limit = topology.quota.map_or(allowed, |quota| quota.whole_cpus());
     allowed.min(limit).max(1)
 }

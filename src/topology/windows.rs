@@ -183,8 +183,8 @@ fn restriction(cpus: &[Cpu], process: GroupMask) -> Option<CpuSet> {
 }
 
 /// Reads the buffer that `GetLogicalProcessorInformationEx(RelationAll, ..)`
-/// fills, for pointers of `pointer` bytes (4 or 8). Stops at the first record
-/// whose size makes no sense.
+/// fills, for pointers of 4 bytes or, with any other number, of 8. Stops at the
+/// first record whose size makes no sense.
 ///
 /// Offsets are those of the structures in `winnt.h`: a record is its relation
 /// (u32), its size (u32) and a body; a body ends with its group masks
@@ -199,6 +199,7 @@ pub fn parse_records(buffer: &[u8], pointer: usize) -> Records {
     const NODE: u32 = 1;
     const CACHE: u32 = 2;
     const NODE_EX: u32 = 6;
+    let pointer = if pointer == 4 { 4 } else { 8 };
     let mut records = Records::default();
     let mut rest = buffer;
     while let (Some(relation), Some(size)) = (u32_at(rest, 0), u32_at(rest, 4)) {
