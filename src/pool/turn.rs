@@ -132,7 +132,8 @@ mod queue {
                 moves = now;
             };
             let guard = self.wait();
-            drop(head);
+            // To who has queued, not to the holder that comes back.
+            parking_lot::MutexGuard::unlock_fair(head);
             guard
         }
 
