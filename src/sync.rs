@@ -5,7 +5,7 @@
 pub(crate) use std::sync::atomic::AtomicU64;
 #[cfg(not(loom))]
 pub(crate) use {
-    parking_lot::{Condvar, Mutex},
+    parking_lot::{Condvar, Mutex, MutexGuard},
     std::hint::spin_loop,
     std::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicUsize, Ordering},
     std::sync::OnceLock,
@@ -154,7 +154,7 @@ mod fallback {
     #[cfg(loom)]
     use loom::sync::{Condvar, Mutex};
     #[cfg(not(loom))]
-    use parking_lot::{Condvar, Mutex};
+    use parking_lot::{Condvar, Mutex, MutexGuard};
 
     /// Where there is no futex: a mutex and a condition variable per word.
     #[derive(Debug, Default)]

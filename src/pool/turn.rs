@@ -16,7 +16,7 @@
 //! waiting for a lock that this very caller holds.
 
 #[cfg(not(loom))]
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sync::{AtomicU32, Line, Ordering, UnsafeCell};
 
 const FREE: u32 = 0;
@@ -133,7 +133,7 @@ mod queue {
             };
             let guard = self.wait();
             // To who has queued, not to the holder that comes back.
-            parking_lot::MutexGuard::unlock_fair(head);
+            MutexGuard::unlock_fair(head);
             guard
         }
 
