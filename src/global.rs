@@ -1,7 +1,7 @@
 //! The process-wide pool: built at first use, never dropped.
 
 use crate::pool::{BuildError, Pool, PoolBuilder};
-use crate::sync::{Mutex, OnceLock};
+use crate::sync::{OnceLock, StaticMutex};
 
 static POOL: OnceLock<Pool> = OnceLock::new();
 
@@ -34,7 +34,7 @@ pub(crate) fn built() -> Option<&'static Pool> {
 /// Builds the pool unless there is one.
 pub(crate) fn install(builder: PoolBuilder) -> Result<&'static Pool, BuildError> {
     // `OnceLock` cannot be filled by something that may fail.
-    static BUILDING: Mutex<()> = Mutex::new(());
+    static BUILDING: StaticMutex<()> = StaticMutex::new(());
     let _building = BUILDING.lock();
     if POOL.get().is_none() {
         let pool = builder.build()?;

@@ -80,5 +80,8 @@ mod sys;
 mod sync;
 
 pub use global::global;
+#[cfg(loom)]
+#[doc(hidden)]
+pub use pool::model;
 pub use pool::{BuildError, Pool, PoolBuilder, ThreadName};
 pub use rows::Work;

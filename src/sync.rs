@@ -8,19 +8,26 @@ pub(crate) use {
     parking_lot::{Condvar, Mutex, MutexGuard},
     std::hint::spin_loop,
     std::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicUsize, Ordering},
-    std::sync::OnceLock,
-    std::thread::yield_now,
+    std::thread::{sleep, yield_now},
+    std::time::Instant,
 };
 
 #[cfg(loom)]
+pub(crate) mod model;
+#[cfg(loom)]
 pub(crate) use {
+    loom::hint::spin_loop,
     loom::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     loom::thread::yield_now,
-    std::sync::OnceLock,
+    model::{sleep, Condvar, Instant, Mutex, MutexGuard},
 };
 
 /// For statics, which the model cannot have.
-pub(crate) use std::sync::atomic::AtomicU32 as StaticU32;
+#[cfg(not(loom))]
+pub(crate) use parking_lot::Mutex as StaticMutex;
+#[cfg(loom)]
+pub(crate) use std::sync::Mutex as StaticMutex;
+pub(crate) use std::sync::{atomic::AtomicU32 as StaticU32, OnceLock};
 #[cfg(all(loom, any(target_os = "linux", target_os = "android")))]
 pub(crate) use std::sync::atomic::AtomicU64 as StaticU64;
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
@@ -151,10 +158,7 @@ impl WaitWord {
 
 #[cfg(any(loom, not(any(target_os = "linux", target_os = "android"))))]
 mod fallback {
-    #[cfg(loom)]
-    use loom::sync::{Condvar, Mutex};
-    #[cfg(not(loom))]
-    use parking_lot::{Condvar, Mutex, MutexGuard};
+    use super::{Condvar, Mutex};
 
     /// Where there is no futex: a mutex and a condition variable per word.
     #[derive(Debug, Default)]
@@ -167,27 +171,14 @@ mod fallback {
         pub(crate) fn wait_while(&self, value: u32) {
             // The word is compared under the lock that `wake` takes after the
             // word was changed: the bell cannot ring between look and sleep.
-            #[cfg(not(loom))]
-            {
-                let mut guard = self.bed.lock.lock();
-                if self.word.load(super::Ordering::Relaxed) == value {
-                    self.bed.bell.wait(&mut guard);
-                }
-            }
-            #[cfg(loom)]
-            {
-                let guard = self.bed.lock.lock().unwrap();
-                if self.word.load(super::Ordering::Relaxed) == value {
-                    drop(self.bed.bell.wait(guard).unwrap());
-                }
+            let mut guard = self.bed.lock.lock();
+            if self.word.load(super::Ordering::Relaxed) == value {
+                self.bed.bell.wait(&mut guard);
             }
         }
 
         pub(crate) fn wake(&self) {
-            #[cfg(not(loom))]
             drop(self.bed.lock.lock());
-            #[cfg(loom)]
-            drop(self.bed.lock.lock().unwrap());
             self.bed.bell.notify_one();
         }
     }

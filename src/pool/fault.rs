@@ -1,6 +1,6 @@
 //! Faults that the model plants on purpose, chosen at run time by
-//! `ROWPOOL_FAULT`, to show that it would find them. Outside loom every
-//! question is answered by a constant `false`.
+//! `ROWPOOL_FAULT`, to show that it would find them (`.ci/faults`). Outside
+//! loom every question is answered by a constant `false`.
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(dead_code, reason = "some faults exist in the model only")]
@@ -29,7 +29,20 @@ pub(crate) const fn planted(_: Fault) -> bool {
 
 #[cfg(loom)]
 pub(crate) fn planted(fault: Fault) -> bool {
-    static NAME: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-    let name = NAME.get_or_init(|| std::env::var("ROWPOOL_FAULT").unwrap_or_default());
-    !name.is_empty() && format!("{fault:?}") == *name
+    use Fault::*;
+    static PLANTED: std::sync::OnceLock<Option<Fault>> = std::sync::OnceLock::new();
+    *PLANTED.get_or_init(|| {
+        let name = std::env::var("ROWPOOL_FAULT").ok()?;
+        let all = [
+            WidthBeside,
+            RelaxedPublish,
+            RelaxedReport,
+            TakeDifferent,
+            NoWakeFence,
+            NoSleepFence,
+            WakeInPlace,
+        ];
+        let known = all.into_iter().find(|fault| format!("{fault:?}") == name);
+        Some(known.unwrap_or_else(|| panic!("ROWPOOL_FAULT={name}: no such fault")))
+    }) == Some(fault)
 }

@@ -1,7 +1,8 @@
 //! What callers learn of their pool: what a wake costs, what sleepers have
 //! cost so far, how long a fork takes. Touched by the holder of the turn only.
 
-use std::time::{Duration, Instant};
+use crate::sync::Instant;
+use std::time::Duration;
 
 /// Regions between two measurements of the fork; the first comes early.
 const CALIBRATE_EVERY: u32 = 1 << 16;

@@ -15,20 +15,16 @@
 //! caller gives up and runs serially: a slot of the running region may be
 //! waiting for a lock that this very caller holds.
 
-#[cfg(not(loom))]
-use crate::sync::{Condvar, Mutex, MutexGuard};
-use crate::sync::{AtomicU32, Line, Ordering, UnsafeCell};
+use crate::sync::{AtomicU32, Condvar, Line, Mutex, MutexGuard, Ordering, UnsafeCell};
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-#[cfg(not(loom))]
 const RESERVED: u32 = 2;
 
 /// The turn, and the state that only its holder touches.
 #[derive(Debug)]
 pub(super) struct Turn<T> {
     line: Line<Words>,
-    #[cfg(not(loom))]
     lobby: Line<Lobby>,
     state: UnsafeCell<T>,
 }
@@ -43,7 +39,6 @@ struct Words {
     demand: AtomicU32,
 }
 
-#[cfg(not(loom))]
 #[derive(Debug, Default)]
 struct Lobby {
     /// Held by the head while it waits; the others queue for it.
@@ -69,7 +64,6 @@ impl<T> Turn<T> {
                 moves: AtomicU32::new(0),
                 demand: AtomicU32::new(0),
             }),
-            #[cfg(not(loom))]
             lobby: Line::new(Lobby::default()),
             state: UnsafeCell::new(state),
         }
@@ -90,22 +84,12 @@ impl<T> Turn<T> {
             .is_ok()
             .then(|| Guard(self))
     }
-
-    #[cfg(loom)]
-    fn queue(&self) -> Option<Guard<'_, T>> {
-        loop {
-            crate::sync::yield_now();
-            if let Some(guard) = self.grab(FREE) {
-                return Some(guard);
-            }
-        }
-    }
 }
 
-#[cfg(not(loom))]
 mod queue {
     use super::*;
-    use std::time::{Duration, Instant};
+    use crate::sync::{sleep, spin_loop, Instant};
+    use std::time::Duration;
 
     /// A turn that has not moved for this long is taken to wait for its own
     /// waiter.
@@ -157,9 +141,9 @@ mod queue {
                     return self.grab(RESERVED);
                 }
                 if now - begun < SPIN {
-                    crate::sync::spin_loop();
+                    spin_loop();
                 } else if now - begun < DEMAND {
-                    std::thread::sleep(NAP);
+                    sleep(NAP);
                 } else {
                     self.demand(1);
                     let mut bell = self.lobby.bell.lock();
@@ -198,7 +182,6 @@ impl<T> Drop for Guard<'_, T> {
         // Relaxed: written by the holder only, read as a sign of life.
         line.moves.store(line.moves.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         // Relaxed: see `demand`.
-        #[cfg(not(loom))]
         if line.demand.load(Ordering::Relaxed) != 0 {
             return self.0.hand_over();
         }

@@ -1,0 +1,156 @@
+//! The door through which `tests/loom.rs` reaches the real team, its sleepers
+//! and its turn. Under loom only.
+#![allow(missing_docs, reason = "not part of the library")]
+
+use super::job::{Args, Job, Shape};
+use super::ledger::Ledger;
+use super::park::Sleepers;
+use super::slot::Slot;
+use super::team::Team;
+use super::turn::Turn;
+use crate::partition::Split;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How workers wait for the next region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// For ever, looking.
+    Spin,
+    /// Parked after the first look that finds nothing.
+    Park,
+}
+
+/// What a model is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    pub workers: usize,
+    /// Workers to a gate; one reports on the gate's own line.
+    pub group: usize,
+    pub wait: Wait,
+    /// Looks before an owner counts as late; 0: as soon as the caller's own
+    /// slot is done.
+    pub grace: u32,
+    /// What each reading of a clock adds.
+    pub tick: Duration,
+}
+
+/// A real team whose threads are the model's.
+#[derive(Clone, Debug)]
+pub struct Crew(Arc<Team>);
+
+/// Calls the closure with the slot and the width.
+struct Slots;
+
+// SAFETY: touches no data.
+unsafe impl<F: Fn(usize, usize) + Sync> Shape<F> for Slots {
+    unsafe fn run_slot(_: &Args, f: &F, slot: usize, split: Split<'_>) {
+        f(slot, split.width);
+    }
+}
+
+impl Crew {
+    pub fn new(setup: Setup) -> Crew {
+        let Setup { workers, group, wait, grace, tick } = setup;
+        crate::sync::model::set_tick(tick);
+        let window = match wait {
+            Wait::Spin => Duration::MAX,
+            Wait::Park => Duration::ZERO,
+        };
+        let mut ledger = Ledger::new();
+        ledger.grace = grace;
+        Crew(Arc::new(Team::with(workers, window, group, ledger)))
+    }
+
+    /// The life of worker `worker`.
+    pub fn work(&self, worker: usize) {
+        super::nested::mark_worker(Arc::as_ptr(&self.0) as usize);
+        self.0.work(worker);
+    }
+
+    /// A region; false where the turn could not be had. `large` wakes sleepers.
+    pub fn region(&self, width: usize, large: bool, f: impl Fn(usize, usize) + Sync) -> bool {
+        let args = Args::new(std::ptr::null_mut(), 0, 0, 1);
+        let hint = large.then_some(Duration::from_secs(1));
+        // SAFETY: a new job.
+        unsafe { self.0.region(width, hint, Job::new::<Slots, _>(args, &f)) }
+    }
+
+    pub fn wake(&self) {
+        self.0.wake();
+    }
+
+    pub fn rest(&self) {
+        self.0.rest();
+    }
+
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+}
+
+/// The sleepers of a team without its regions.
+#[derive(Debug)]
+pub struct Dormitory {
+    sleepers: Sleepers,
+    slots: Box<[Slot]>,
+}
+
+impl Dormitory {
+    pub fn new(workers: usize) -> Dormitory {
+        Dormitory {
+            sleepers: Sleepers::new(workers),
+            slots: (0..workers).map(|_| Slot::new()).collect(),
+        }
+    }
+
+    /// Worker `worker` starts, sleeps once unless `changed`, and passes the
+    /// wake on if there was one.
+    pub fn night(&self, worker: usize, changed: impl Fn() -> bool) {
+        let slot = &self.slots[worker];
+        self.sleepers.arrive(slot);
+        // A wake that comes before is a wake since number 0.
+        if self.sleepers.park(slot, 0, changed) {
+            self.sleepers.pass_on(&self.slots);
+        }
+    }
+
+    /// As `Team::wake`.
+    pub fn wake(&self) {
+        self.sleepers.announce();
+        self.wake_for_news();
+    }
+
+    /// Wakes for news that were published before.
+    pub fn wake_for_news(&self) {
+        self.sleepers.wake_up(&self.slots, self.slots.len());
+    }
+
+    /// As `Team::stop`, after the news.
+    pub fn wake_all(&self) {
+        self.sleepers.wake_all(&self.slots);
+    }
+}
+
+/// The turn by itself, with a number as its state.
+#[derive(Debug)]
+pub struct Callers(Turn<u32>);
+
+impl Callers {
+    pub fn new(tick: Duration) -> Callers {
+        crate::sync::model::set_tick(tick);
+        Callers(Turn::new(0))
+    }
+
+    /// Takes the turn and runs `f` on its state; false if the turn could not
+    /// be had.
+    pub fn call(&self, f: impl FnOnce(&mut u32)) -> bool {
+        match self.0.take() {
+            Some(mut turn) => {
+                turn.state(f);
+                true
+            }
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What loom lacks: a clock, and locks and bells with timeouts. Under loom a
+//! clock moves by a fixed tick at each reading, so that every run of a model
+//! takes the same branches; time that passes without a reading passes for no
+//! one.
+
+use loom::sync as inner;
+use loom::thread::yield_now;
+use std::cell::Cell;
+use std::ops::Sub;
+use std::time::Duration;
+
+std::thread_local! {
+    // All threads of a model share one thread of the system.
+    static TICK: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+loom::thread_local! {
+    static CLOCK: Cell<Duration> = Cell::new(Duration::ZERO);
+}
+
+/// How far clocks move at each reading, from now on.
+pub(crate) fn set_tick(tick: Duration) {
+    TICK.with(|cell| cell.set(tick));
+}
+
+/// A reading of the calling thread's own clock.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Instant(Duration);
+
+impl Instant {
+    pub(crate) fn now() -> Instant {
+        CLOCK.with(|clock| {
+            clock.set(clock.get() + TICK.with(Cell::get));
+            Instant(clock.get())
+        })
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        Instant::now() - *self
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+
+    fn sub(self, earlier: Instant) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// Lets the others run.
+pub(crate) fn sleep(_: Duration) {
+    yield_now();
+}
+
+/// parking_lot's face over loom's lock.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(inner::Mutex<T>);
+
+#[derive(Debug)]
+pub(crate) struct MutexGuard<'a, T> {
+    lock: &'a Mutex<T>,
+    held: Option<inner::MutexGuard<'a, T>>,
+}
+
+impl<T> Mutex<T> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        MutexGuard { lock: self, held: self.0.lock().ok() }
+    }
+
+    /// Gives up by the clock; with a tick of zero, never.
+    pub(crate) fn try_lock_for(&self, patience: Duration) -> Option<MutexGuard<'_, T>> {
+        let begun = Instant::now();
+        loop {
+            if let Ok(held) = self.0.try_lock() {
+                return Some(MutexGuard { lock: self, held: Some(held) });
+            }
+            if begun.elapsed() > patience {
+                return None;
+            }
+            yield_now();
+        }
+    }
+}
+
+impl<'a, T> MutexGuard<'a, T> {
+    pub(crate) fn unlock_fair(guard: MutexGuard<'a, T>) {
+        drop(guard);
+    }
+}
+
+/// parking_lot's face over loom's condition variable.
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(inner::Condvar);
+
+impl Condvar {
+    /// Sleeps until rung for: a lost ring shows as a deadlock.
+    pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+        guard.held = guard.held.take().and_then(|held| self.0.wait(held).ok());
+    }
+
+    /// Sleeps for a moment: the timeout can come at any time.
+    pub(crate) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _: Duration) {
+        guard.held = None;
+        yield_now();
+        guard.held = guard.lock.0.lock().ok();
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+}
