@@ -48,6 +48,18 @@ pub(crate) fn spin_window(lookup: impl Lookup) -> Option<Duration> {
     text.to_str()?.trim().parse().ok().map(Duration::from_micros)
 }
 
+/// Whether `ROWPOOL_PIN` asks for bound workers: `1`, `true` or `on`.
+pub(crate) fn pin(lookup: impl Lookup) -> bool {
+    lookup("ROWPOOL_PIN").is_some_and(|text| {
+        matches!(text.to_str().map(str::trim), Some("1" | "true" | "on"))
+    })
+}
+
+/// Whether `ROWPOOL_CALLER_QOS=keep` forbids to raise a caller's class (macOS).
+pub(crate) fn keep_caller_qos(lookup: impl Lookup) -> bool {
+    lookup("ROWPOOL_CALLER_QOS").is_some_and(|text| text.to_str().map(str::trim) == Some("keep"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +106,15 @@ mod tests {
             _ => None,
         };
         assert_eq!(gemv_threads(lookup).map(|s| s.threads), Some(6));
+    }
+
+    #[test]
+    fn switches_are_off_unless_set() {
+        let set = |name, text| pin(with(&[(name, text)]));
+        assert!(set("ROWPOOL_PIN", "1") && set("ROWPOOL_PIN", " on ") && set("ROWPOOL_PIN", "true"));
+        assert!(!set("ROWPOOL_PIN", "0") && !set("ROWPOOL_PIN", "") && !set("OTHER", "1"));
+        let keep = |text| keep_caller_qos(with(&[("ROWPOOL_CALLER_QOS", text)]));
+        assert!(keep("keep") && !keep("raise") && !keep(""));
     }
 
     #[test]

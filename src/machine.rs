@@ -1,41 +1,108 @@
-//! What of this machine the process may use: settings, masks and counts, as
-//! the pool's builder wants them.
+//! What of this machine a pool may use: topology, settings of the environment
+//! and the builder's wishes brought together, once per pool.
 
-use crate::config;
+use crate::config::{self, Setting};
+use crate::partition::Weights;
 use crate::pool::{MAX_WIDTH, SPIN_WINDOW};
+use crate::topology::{usable_cpus_now, Settings, Topology, Width};
 use std::time::Duration;
 
-/// The width that nobody has set: settings of the environment, then the
-/// machine's. Clamped to what a pool can have.
-pub(crate) fn default_width() -> usize {
-    let width = crate::threads::resolve_gemv_threads();
-    if width > MAX_WIDTH {
-        log::warn!("rowpool: a width of {width} is clamped to {MAX_WIDTH}");
-    }
-    width.min(MAX_WIDTH)
+/// How wide a pool is, and where its workers go.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    topology: Topology,
+    pub(crate) width: Width,
 }
 
-/// CPUs that the process may use now: its mask, and the quota of its container
-/// (rounded down, at least one).
-pub(crate) fn usable_cpus() -> usize {
-    let std = || std::thread::available_parallelism().map_or(1, |n| n.get());
-    match crate::sys::allowed_cpus().len() {
-        0 => std(),
-        mask => mask,
+/// Where a worker may run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Binding {
+    /// Wherever the process may.
+    Free,
+    /// On this CPU.
+    Cpu(usize),
+    /// On these CPUs, all of one kind: its slot is sized for them.
+    Kind(Vec<usize>),
+}
+
+impl Plan {
+    /// For `asked` threads; 0 asks the environment, then the machine.
+    pub(crate) fn new(asked: usize) -> Self {
+        let settings = match asked {
+            0 => config::gemv_threads(config::env).map_or_else(Settings::default, clamped),
+            _ => Settings { threads: Some(asked), source: "the program".into() },
+        };
+        let topology = Topology::detect();
+        let mut width = Width::new(&topology, &settings);
+        width.threads = width.threads.min(MAX_WIDTH);
+        Plan { topology, width }
+    }
+
+    /// CPUs that the process may use now: its mask, and the quota of its
+    /// container as it was when the pool was built.
+    pub(crate) fn usable_cpus(&self) -> usize {
+        usable_cpus_now(&self.topology)
+    }
+
+    /// Sizes of the slots, if the CPUs differ and workers can be kept on theirs.
+    pub(crate) fn weights(&self) -> Option<Weights> {
+        if !crate::sys::BINDS_TO_SETS {
+            return None;
+        }
+        let mut weights = self.width.weights(self.width.threads)?;
+        // Slots above the CPUs are never active.
+        weights.resize(self.width.threads, *weights.last()?);
+        Some(Weights::new(&weights))
+    }
+
+    /// Where the worker of `slot` goes: `pin` binds it to a CPU; otherwise it
+    /// is kept to a kind of CPU only where slots are `weighted`.
+    pub(crate) fn binding(&self, slot: usize, pin: bool, weighted: bool) -> Binding {
+        if pin {
+            return self.width.pin(slot).map_or(Binding::Free, Binding::Cpu);
+        }
+        let Some(&own) = self.width.cpus.get(slot).filter(|_| weighted) else {
+            return Binding::Free;
+        };
+        let capacity = |id| self.topology.cpus.iter().find(|cpu| cpu.id == id).map(|cpu| cpu.capacity);
+        let mut kind = self.width.cpus.clone();
+        kind.retain(|&id| capacity(id) == capacity(own));
+        Binding::Kind(kind)
     }
 }
 
-/// The order in which workers are bound; slot 0, the caller, takes the first.
-pub(crate) fn pin_order() -> Vec<usize> {
-    crate::sys::allowed_cpus()
+impl Binding {
+    /// Binds the calling worker; goes on unbound where that fails.
+    pub(crate) fn apply(&self, slot: usize) {
+        let bound = match self {
+            Binding::Free => return,
+            Binding::Cpu(cpu) => crate::sys::pin_to(*cpu),
+            Binding::Kind(cpus) => crate::sys::bind_to(cpus),
+        };
+        if !bound {
+            log::debug!("rowpool: worker {slot} could not be bound: {self:?}");
+        }
+    }
+}
+
+fn clamped(set: Setting) -> Settings {
+    if set.threads > MAX_WIDTH {
+        log::warn!("rowpool: {}={} is clamped to {MAX_WIDTH}", set.name, set.threads);
+    }
+    Settings { threads: Some(set.threads.min(MAX_WIDTH)), source: set.name.into() }
 }
 
 /// Whether workers are bound where the program has not said.
 pub(crate) fn pin_by_default() -> bool {
-    false
+    config::pin(config::env)
 }
 
 /// The spin window where the program has not said.
 pub(crate) fn spin_window() -> Duration {
     config::spin_window(config::env).unwrap_or(SPIN_WINDOW)
+}
+
+/// Whether callers keep their scheduling class where the program has not said.
+pub(crate) fn keep_caller_qos() -> bool {
+    config::keep_caller_qos(config::env)
 }

@@ -21,36 +21,101 @@ pub(crate) const fn unit(size: usize, times: usize) -> u32 {
     1 << (most - if twos < most { twos } else { most })
 }
 
-/// The items of `slot` when `n` items are shared by `width` slots: contiguous,
-/// in order, each item in exactly one slot, sizes equal but for rounding to
-/// `unit`. No slot is empty where `n >= width`.
-#[inline]
-pub(crate) fn range(n: usize, width: usize, slot: usize, unit: usize) -> Range<usize> {
-    debug_assert!(slot < width);
-    boundary(n, width, slot, unit)..boundary(n, width, slot + 1, unit)
+/// How a region is shared out: by so many slots, equal or by weight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Split<'a> {
+    pub(crate) width: usize,
+    pub(crate) weights: Option<&'a Weights>,
 }
 
-/// Where slot `slot` begins; `n` for the one after the last.
-#[inline]
-fn boundary(n: usize, width: usize, slot: usize, unit: usize) -> usize {
-    if slot == width {
-        return n;
+/// Relative sizes of the slots of a pool whose CPUs differ.
+#[derive(Debug)]
+pub(crate) struct Weights {
+    /// Sum of the weights of the slots before each slot, and of all.
+    before: Box<[u64]>,
+}
+
+impl Weights {
+    pub(crate) fn new(weights: &[u32]) -> Self {
+        let mut sum = 0;
+        let ends = weights.iter().map(|&weight| {
+            sum += u64::from(weight.max(1));
+            sum
+        });
+        Weights { before: std::iter::once(0).chain(ends).collect() }
     }
-    let (share, rest) = (n / width, n % width);
-    let even = share * slot + rest.min(slot);
-    if unit == 1 || share / UNITS < unit {
-        return even;
+
+    /// How many slots it is for.
+    pub(crate) fn slots(&self) -> usize {
+        self.before.len() - 1
     }
-    // Both are at most n - share/2 here: no overflow, and still below n.
-    (even + unit / 2) / unit * unit
+}
+
+impl Split<'_> {
+    /// All of it in one slot.
+    pub(crate) const SERIAL: Split<'static> = Split { width: 1, weights: None };
+
+    /// The items of `slot` when `n` are shared out: contiguous, in order, each
+    /// item in exactly one slot, sizes equal or by weight but for rounding to
+    /// `unit`. No slot of equal ones is empty where `n >= width`; one of small
+    /// weight may be.
+    #[inline]
+    pub(crate) fn range(&self, n: usize, slot: usize, unit: u32) -> Range<usize> {
+        debug_assert!(slot < self.width);
+        match self.weights {
+            None => self.even(n, slot, unit as usize)..self.even(n, slot + 1, unit as usize),
+            Some(weights) => {
+                self.weighted(weights, n, slot, unit)..self.weighted(weights, n, slot + 1, unit)
+            }
+        }
+    }
+
+    /// Where slot `slot` begins; `n` for the one after the last.
+    #[inline]
+    fn even(&self, n: usize, slot: usize, unit: usize) -> usize {
+        if slot == self.width {
+            return n;
+        }
+        let (share, rest) = (n / self.width, n % self.width);
+        let even = share * slot + rest.min(slot);
+        if unit == 1 || share / UNITS < unit {
+            return even;
+        }
+        // The share that follows is at least 16 units: no overflow, and still
+        // below n.
+        (even + unit / 2) / unit * unit
+    }
+
+    #[cold]
+    fn weighted(&self, weights: &Weights, n: usize, slot: usize, unit: u32) -> usize {
+        if slot == self.width {
+            return n;
+        }
+        let (before, unit) = (&weights.before, unit as usize);
+        // At most n, so it fits again.
+        let at = (n as u128 * u128::from(before[slot]) / u128::from(before[self.width])) as usize;
+        if unit == 1 || n / self.width / UNITS < unit {
+            return at;
+        }
+        (at.saturating_add(unit / 2) / unit * unit).min(n)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn cover(n: usize, width: usize, unit: usize) -> Vec<Range<usize>> {
-        let ranges: Vec<_> = (0..width).map(|slot| range(n, width, slot, unit)).collect();
+    fn cover(n: usize, width: usize, unit: u32) -> Vec<Range<usize>> {
+        let ranges = tile(n, unit, Split { width, weights: None });
+        for range in &ranges {
+            assert!(n < width || !range.is_empty(), "n {n} width {width} unit {unit}: {ranges:?}");
+        }
+        ranges
+    }
+
+    fn tile(n: usize, unit: u32, split: Split<'_>) -> Vec<Range<usize>> {
+        let width = split.width;
+        let ranges: Vec<_> = (0..width).map(|slot| split.range(n, slot, unit)).collect();
         assert_eq!(ranges[0].start, 0);
         assert_eq!(ranges[width - 1].end, n);
         for pair in ranges.windows(2) {
@@ -58,7 +123,6 @@ mod tests {
         }
         for range in &ranges {
             assert!(range.start <= range.end, "n {n} width {width} unit {unit}");
-            assert!(n < width || !range.is_empty(), "n {n} width {width} unit {unit}: {ranges:?}");
         }
         ranges
     }
@@ -97,6 +161,26 @@ mod tests {
         }
         // 18 lines for 8 slots would make slots of 2 and 3: not worth it.
         assert_eq!(cover(576, 8, 32)[0], 0..72);
+    }
+
+    #[test]
+    fn weights_size_the_slots() {
+        // Two fast cores and two at a quarter of their speed.
+        let weights = Weights::new(&[1024, 1024, 256, 256]);
+        let split = |width| Split { width, weights: Some(&weights) };
+        assert_eq!(tile(1000, 1, split(4)), [0..400, 400..800, 800..900, 900..1000]);
+        assert_eq!(tile(1000, 1, split(3)), [0..444, 444..888, 888..1000], "its first slots");
+        assert_eq!(tile(1000, 1, split(2)), [0..500, 500..1000]);
+        assert_eq!(tile(4096, 32, split(4)), [0..1632, 1632..3264, 3264..3680, 3680..4096]);
+        assert_eq!(tile(3, 1, split(4)), [0..1, 1..2, 2..2, 2..3]);
+        for n in [0, 1, 2, 5, 100, 1023, 49152, usize::MAX - 1, usize::MAX] {
+            for width in 1..=4 {
+                for unit in [1, 2, 32, 128] {
+                    tile(n, unit, split(width));
+                }
+            }
+        }
+        assert_eq!(tile(10, 1, Split { width: 2, weights: Some(&Weights::new(&[0, 0])) }), [0..5, 5..10]);
     }
 
     #[test]

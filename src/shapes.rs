@@ -2,7 +2,7 @@
 //! split into contiguous ranges of items, one per slot (see `partition`), and
 //! hands `&mut` to the items of its own range only.
 
-use crate::partition::range;
+use crate::partition::Split;
 use crate::pool::{Args, Pool, Shape};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -34,16 +34,19 @@ impl Dataless for Indices {}
 // SAFETY: touches no data.
 unsafe impl<F: Fn(Range<usize>) + Sync> Shape<F> for Ranges {
     #[inline(always)]
-    unsafe fn run_slot(args: &Args, f: &F, slot: usize, width: usize) {
-        f(range(args.len, width, slot, 1));
+    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>) {
+        let range = split.range(args.len, slot, 1);
+        if !range.is_empty() {
+            f(range);
+        }
     }
 }
 
 // SAFETY: touches no data.
 unsafe impl<F: Fn(usize) + Sync> Shape<F> for Indices {
     #[inline(always)]
-    unsafe fn run_slot(args: &Args, f: &F, slot: usize, width: usize) {
-        range(args.len, width, slot, 1).for_each(f);
+    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>) {
+        split.range(args.len, slot, 1).for_each(f);
     }
 }
 
@@ -67,11 +70,11 @@ impl<T: Send> Rows<T> {
 }
 
 // SAFETY: a slot touches the elements of its own range; ranges of different
-// slots of one width do not overlap. Elements go to other threads: `T: Send`.
+// slots of one split do not overlap. Elements go to other threads: `T: Send`.
 unsafe impl<T: Send, F: Fn(usize, &mut T) + Sync> Shape<F> for Rows<T> {
     #[inline(always)]
-    unsafe fn run_slot(args: &Args, f: &F, slot: usize, width: usize) {
-        let rows = range(args.len, width, slot, args.unit as usize);
+    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>) {
+        let rows = split.range(args.len, slot, args.unit);
         // SAFETY: by the contract `base` and `len` are those of a `[T]` that is
         // mutably borrowed for this region; no other slot has this range, and
         // this one runs once.
@@ -108,7 +111,7 @@ impl<T: Send> Chunks<T> {
 }
 
 // SAFETY: a slot touches the elements of its own chunks; ranges of different
-// slots of one width do not overlap, nor do chunks. Elements go to other
+// slots of one split do not overlap, nor do chunks. Elements go to other
 // threads: `T: Send`.
 unsafe impl<T: Send, S, I, F> Shape<(I, F)> for Chunks<T>
 where
@@ -116,9 +119,12 @@ where
     F: Fn(&mut S, usize, &mut [T]) + Sync,
 {
     #[inline(always)]
-    unsafe fn run_slot(args: &Args, (init, f): &(I, F), slot: usize, width: usize) {
+    unsafe fn run_slot(args: &Args, (init, f): &(I, F), slot: usize, split: Split<'_>) {
         let Args { len, chunk, unit, .. } = *args;
-        let chunks = range(len.div_ceil(chunk), width, slot, unit as usize);
+        let chunks = split.range(len.div_ceil(chunk), slot, unit);
+        if chunks.is_empty() {
+            return;
+        }
         // The last chunk may reach past the end, and past `usize`; no start
         // does.
         let end = chunks.end.saturating_mul(chunk).min(len);

@@ -23,6 +23,7 @@ use crate::config;
 use crate::global;
 use crate::pool::{inside, Pool};
 use crate::sync::{Ordering, StaticU32};
+use crate::topology::{Settings, Topology, Width};
 
 /// Whether somebody has used the team through this module or called
 /// `init_cpu_pool`.
@@ -39,13 +40,15 @@ pub fn current_qos_name() -> Option<&'static str> {
     crate::sys::qos_name()
 }
 
-/// The number of cores that a decode GEMV should use, at least 1.
+/// The number of cores that a decode GEMV should use, at least 1: the physical
+/// performance cores that the process's mask and CPU quota leave it. Asks the
+/// system at each call; [`topology`](crate::topology) has the rule.
 ///
 /// ```
 /// assert!(rowpool::threads::perf_core_count() >= 1);
 /// ```
 pub fn perf_core_count() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| n.get())
+    Width::new(&Topology::detect(), &Settings::default()).threads
 }
 
 /// The width for general work: `FERROX_CPU_THREADS`, `RAYON_NUM_THREADS`, then

@@ -1,7 +1,7 @@
 //! Settings of a pool, and its threads.
 
 use super::{nested, Pool, Team, MAX_WIDTH};
-use crate::machine;
+use crate::machine::{self, Binding, Plan};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -106,6 +106,8 @@ pub struct PoolBuilder {
     stack_size: Option<usize>,
     on_start: Option<Hook>,
     strict: bool,
+    keep_worker_qos: bool,
+    keep_caller_qos: Option<bool>,
 }
 
 impl fmt::Debug for PoolBuilder {
@@ -157,9 +159,10 @@ impl PoolBuilder {
         self
     }
 
-    /// Binds each worker to a CPU of the process's mask, never the caller; off
-    /// by default (it helps on quiet machines and hurts on busy ones). A worker
-    /// that cannot be bound goes on unbound.
+    /// Binds each worker to a CPU, never the caller: one per physical core of
+    /// the process's mask, spread over last-level caches before packing. Off by
+    /// default, unless `ROWPOOL_PIN` is `1` (it helps on quiet machines and
+    /// hurts on busy ones). A worker that cannot be bound goes on unbound.
     ///
     /// ```
     /// let pool = rowpool::Pool::builder().width(2).pin(true).build()?;
@@ -207,6 +210,35 @@ impl PoolBuilder {
         self
     }
 
+    /// Whether workers get the scheduling class that suits inference; on by
+    /// default. macOS: the user-interactive Quality-of-Service class, which they
+    /// would otherwise inherit from whatever thread builds the pool. Windows:
+    /// no power throttling (EcoQoS) when the window is in the background. No
+    /// effect elsewhere; failure is ignored.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).worker_qos(false).build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn worker_qos(mut self, raise: bool) -> Self {
+        self.keep_worker_qos = !raise;
+        self
+    }
+
+    /// Whether a caller below the user-initiated class is raised to it, once per
+    /// thread, at its first region (macOS): a caller on an efficiency core would
+    /// hold up every region. The default is on, unless `ROWPOOL_CALLER_QOS` is
+    /// `keep`. The caller's affinity and priority are never touched.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).caller_qos(false).build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn caller_qos(mut self, raise: bool) -> Self {
+        self.keep_caller_qos = Some(!raise);
+        self
+    }
+
     /// Builds the pool. Does not wait for its threads: regions are complete
     /// without them.
     ///
@@ -222,20 +254,27 @@ impl PoolBuilder {
         if self.width > MAX_WIDTH {
             return Err(BuildError::TooWide(self.width));
         }
-        let width = match self.width {
-            0 => machine::default_width(),
-            width => width,
-        };
-        let limit = machine::usable_cpus as fn() -> usize;
+        let mut plan = Plan::new(self.width);
+        if !crate::sync::ONE_WORD {
+            plan.width.threads = 1;
+        }
+        let threads = plan.width.threads;
+        log::debug!("rowpool: {}", plan.width.reason);
         // Before the first thread, and before the team notes the generation.
         crate::sys::watch_forks();
-        let threads = if crate::sync::ONE_WORD { width } else { 1 };
         let window = self.window.unwrap_or_else(machine::spin_window);
-        let mut pool = Pool { team: Arc::new(Team::new(threads - 1, window)), workers: Vec::new(), limit };
-        let cpus = if self.pin.unwrap_or_else(machine::pin_by_default) { machine::pin_order() } else { Vec::new() };
+        let pin = self.pin.unwrap_or_else(machine::pin_by_default);
+        let weights = plan.weights();
+        let weighted = weights.is_some();
+        let mut pool = Pool {
+            team: Arc::new(Team::new(threads - 1, window).with_weights(weights)),
+            workers: Vec::new(),
+            plan,
+            keep_caller_qos: self.keep_caller_qos.unwrap_or_else(machine::keep_caller_qos),
+        };
         for slot in 1..threads {
-            let cpu = (!cpus.is_empty()).then(|| cpus[slot % cpus.len()]);
-            match self.spawn(&pool.team, slot, cpu) {
+            let binding = pool.plan.binding(slot, pin, weighted);
+            match self.spawn(&pool.team, slot, binding) {
                 Ok(worker) => pool.workers.push(worker),
                 Err(source) if self.strict => {
                     return Err(BuildError::Spawn { got: slot, wanted: threads, source });
@@ -246,7 +285,7 @@ impl PoolBuilder {
                 }
             }
         }
-        pool.team.set_active(pool.num_threads().min(limit()));
+        pool.refresh();
         Ok(pool)
     }
 
@@ -266,7 +305,7 @@ impl PoolBuilder {
         crate::global::install(self)
     }
 
-    fn spawn(&self, team: &Arc<Team>, slot: usize, cpu: Option<usize>) -> io::Result<thread::JoinHandle<()>> {
+    fn spawn(&self, team: &Arc<Team>, slot: usize, binding: Binding) -> io::Result<thread::JoinHandle<()>> {
         let name: &dyn ThreadName = self.name.as_deref().unwrap_or(&"rowpool");
         let mut thread = thread::Builder::new().name(name.name(slot).replace('\0', "?"));
         if let Some(bytes) = self.stack_size {
@@ -274,15 +313,14 @@ impl PoolBuilder {
         }
         let team = Arc::clone(team);
         let hook = self.on_start.clone();
+        let raise = !self.keep_worker_qos;
         thread.spawn(move || {
             nested::mark_worker(Arc::as_ptr(&team) as usize);
             crate::sys::adopt_process_mask();
-            if let Some(cpu) = cpu {
-                if !crate::sys::pin_to(cpu) {
-                    log::debug!("rowpool: worker {slot} could not be bound to CPU {cpu}");
-                }
+            binding.apply(slot);
+            if raise {
+                crate::sys::raise_worker_qos(slot);
             }
-            crate::sys::raise_qos(slot);
             if let Some(hook) = hook {
                 let hook = std::panic::AssertUnwindSafe(|| hook(slot));
                 if let Err(payload) = std::panic::catch_unwind(hook) {

@@ -6,6 +6,7 @@
 //! worker had to fetch from there cost some 100 ns a region (measured: the
 //! shapes' own closures on the stack took an empty fork from 150 to 450 ns).
 
+use crate::partition::Split;
 use crate::sys::fp;
 use std::marker::PhantomData;
 
@@ -13,14 +14,14 @@ use std::marker::PhantomData;
 ///
 /// # Safety
 /// `run_slot` may touch the data behind `args` only where no other slot of the
-/// same width does.
+/// same split does.
 pub(crate) unsafe trait Shape<F: Sync> {
-    /// Runs `slot` of `width`.
+    /// Runs `slot` of `split`.
     ///
     /// # Safety
     /// `args` are the region's, whose data is mutably borrowed for it, and each
     /// slot of it is run once.
-    unsafe fn run_slot(args: &Args, f: &F, slot: usize, width: usize);
+    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>);
 }
 
 /// What a shape knows of its region: a few words, copied.
@@ -60,7 +61,7 @@ pub(crate) struct Job<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Erased {
     closure: *const (),
-    call: unsafe fn(*const (), &Args, usize, usize),
+    call: unsafe fn(*const (), &Args, usize, Split<'_>),
     args: Args,
 }
 
@@ -109,21 +110,21 @@ impl Erased {
     /// The job's borrow is alive until this returns, and no other call runs
     /// this slot of this region.
     #[inline(always)]
-    pub(super) unsafe fn run(&self, slot: usize, width: usize) {
+    pub(super) unsafe fn run(&self, slot: usize, split: Split<'_>) {
         // SAFETY: `closure` points to the `F` that `call` was made for
         // (`Job::new` sets both), and it is alive (contract).
-        unsafe { (self.call)(self.closure, &self.args, slot, width) }
+        unsafe { (self.call)(self.closure, &self.args, slot, split) }
     }
 }
 
-unsafe fn call<S: Shape<F>, F: Sync>(closure: *const (), args: &Args, slot: usize, width: usize) {
+unsafe fn call<S: Shape<F>, F: Sync>(closure: *const (), args: &Args, slot: usize, split: Split<'_>) {
     // SAFETY: `Job::new` made `closure` from an `&F`, alive by `run`'s
     // contract; it may be shared between threads: `F: Sync`.
     let f = unsafe { &*closure.cast::<F>() };
     // SAFETY: the args are the region's, and each slot is run once (contract).
-    unsafe { S::run_slot(args, f, slot, width) };
+    unsafe { S::run_slot(args, f, slot, split) };
 }
 
-unsafe fn nothing(_: *const (), _: &Args, slot: usize, _: usize) {
+unsafe fn nothing(_: *const (), _: &Args, slot: usize, _: Split<'_>) {
     std::hint::black_box(slot);
 }

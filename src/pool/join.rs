@@ -9,7 +9,8 @@ use super::slot::Slot;
 use super::team::Team;
 use super::turn::Guard;
 use super::wait::Patience;
-use std::time::{Duration, Instant};
+use crate::sync::Instant;
+use std::time::Duration;
 
 /// Empty regions of one measurement.
 const SAMPLES: usize = 15;
@@ -64,7 +65,7 @@ impl Team {
                 self.wake_for(width, ledger);
             }
             // SAFETY: the borrow is alive by contract; slot 0 is ours.
-            self.panics.guard(|| unsafe { job.run(0, width) });
+            self.panics.guard(|| unsafe { job.run(0, self.split(width)) });
             if self.orphaned() {
                 drop(Bomb::armed("a fork() child returned from inside a region"));
             }
@@ -145,7 +146,7 @@ impl Team {
             if !self.panics.raised() {
                 // SAFETY: the borrow is alive: the region is not joined yet; the
                 // slot was taken above.
-                self.panics.guard(|| unsafe { job.run(worker + 1, width) });
+                self.panics.guard(|| unsafe { job.run(worker + 1, self.split(width)) });
             }
             // For the sweep. Relaxed: read back by this thread only; the owner,
             // who has not taken the slot, does not write it in this region.

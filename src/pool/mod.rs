@@ -25,6 +25,9 @@ pub(crate) use gate::MAX_WIDTH;
 pub(crate) use nested::inside;
 pub(crate) use wait::SPIN_WINDOW;
 
+use crate::machine::Plan;
+use crate::partition::Split;
+use crate::topology::Reason;
 use job::Job;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -64,7 +67,8 @@ const OPS_PER_NS: u64 = 20;
 pub struct Pool {
     team: Arc<Team>,
     workers: Vec<JoinHandle<()>>,
-    limit: fn() -> usize,
+    plan: Plan,
+    keep_caller_qos: bool,
 }
 
 impl Pool {
@@ -123,6 +127,17 @@ impl Pool {
         if self.team.orphaned() { 1 } else { self.team.active() }
     }
 
+    /// Why the pool was made as wide as it was.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::new(0)?;
+    /// println!("{}", pool.reason()); // 8 of 20 CPUs: performance cores by cpu_core; no quota
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn reason(&self) -> &Reason {
+        &self.plan.width.reason
+    }
+
     /// Hint: work is coming. Sleeping workers get up and spin for a window, so
     /// that the next region finds them. Costs the caller one wake (8 to 35 µs
     /// on virtual machines) if somebody sleeps, some ns if not.
@@ -164,7 +179,7 @@ impl Pool {
     /// Fits the active width to the CPUs that may be used now.
     fn refresh(&self) {
         if self.num_threads() > 1 {
-            self.team.set_active(self.num_threads().min((self.limit)()));
+            self.team.set_active(self.num_threads().min(self.plan.usable_cpus()));
         }
     }
 
@@ -189,6 +204,9 @@ impl Pool {
             || work.is_some_and(|ops| ops < self.break_even())
             || self.team.orphaned();
         if !serial {
+            if !self.keep_caller_qos {
+                crate::sys::raise_caller_qos();
+            }
             let hint = work.map(|ops| Duration::from_nanos(ops / OPS_PER_NS));
             // SAFETY: a new job.
             if unsafe { self.team.region(width, hint, Job::new::<S, F>(args, f)) } {
@@ -197,7 +215,7 @@ impl Pool {
         }
         // SAFETY: the data is borrowed (contract), and the one slot there is
         // runs once.
-        unsafe { S::run_slot(&args, f, 0, 1) };
+        unsafe { S::run_slot(&args, f, 0, Split::SERIAL) };
     }
 
     /// Multiply-adds from which two slots are worth a fork: they save half of

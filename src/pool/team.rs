@@ -7,6 +7,7 @@ use super::park::Sleepers;
 use super::slot::Slot;
 use super::turn::Turn;
 use super::ledger::Ledger;
+use crate::partition::{Split, Weights};
 use crate::sync::{AtomicU64, AtomicUsize, Line, Ordering};
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub(crate) struct Team {
     pub(super) panics: Panics,
     pub(super) turn: Turn<Ledger>,
     facts: Line<Facts>,
+    /// Sizes of the slots where the CPUs differ.
+    weights: Option<Weights>,
     /// How long a worker spins before it parks.
     pub(super) window: Duration,
     /// The process that the threads live in.
@@ -57,20 +60,36 @@ impl Team {
     pub(crate) fn new(workers: usize, window: Duration) -> Self {
         assert!(workers < MAX_WIDTH, "checked by the builder");
         let group = if workers <= OWN_GATES { 1 } else { GROUP };
+        Team::with(workers, window, group, Ledger::new())
+    }
+
+    /// A team with `group` workers to a gate.
+    pub(super) fn with(workers: usize, window: Duration, group: usize, ledger: Ledger) -> Self {
         Team {
             gates: (0..workers.div_ceil(group).max(1)).map(|_| Gate::new()).collect(),
             group,
             slots: (0..workers).map(|_| Slot::new()).collect(),
             sleepers: Sleepers::new(workers),
             panics: Panics::new(),
-            turn: Turn::new(Ledger::new()),
+            turn: Turn::new(ledger),
             facts: Line::new(Facts {
                 active: AtomicUsize::new(workers + 1),
                 fork_ns: AtomicU64::new(FORK_NS),
             }),
+            weights: None,
             window,
             generation: crate::sys::fork_generation(),
         }
+    }
+
+    /// Gives the slots their sizes, before the team is shared.
+    ///
+    /// # Panics
+    /// If there is not one weight for each slot.
+    pub(crate) fn with_weights(mut self, weights: Option<Weights>) -> Self {
+        assert!(weights.as_ref().is_none_or(|weights| weights.slots() == self.slots.len() + 1));
+        self.weights = weights;
+        self
     }
 
     /// Slots that a region uses at most: the caller and the active workers.
@@ -108,6 +127,12 @@ impl Team {
     /// Whether a region was ever published.
     pub(crate) fn has_run(&self) -> bool {
         self.gates[0].last() != super::gate::Word::BLANK.epoch()
+    }
+
+    /// How a region of `width` slots is shared out.
+    #[inline(always)]
+    pub(super) fn split(&self, width: usize) -> Split<'_> {
+        Split { width, weights: self.weights.as_ref() }
     }
 
     pub(super) fn gate(&self, worker: usize) -> &Gate {

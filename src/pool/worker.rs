@@ -60,7 +60,7 @@ impl Team {
         job.adopt_fp();
         // SAFETY: the region ends after this slot is reported (I2), and its
         // closure lives until then.
-        self.panics.guard(|| unsafe { job.run(worker + 1, width) });
+        self.panics.guard(|| unsafe { job.run(worker + 1, self.split(width)) });
         if self.orphaned() {
             drop(Bomb::armed("a fork() child returned from inside a region"));
         }

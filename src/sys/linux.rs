@@ -36,7 +36,11 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
 }
 
 /// No thread classes here.
-pub(crate) fn raise_qos(_slot: usize) {}
+pub(crate) fn raise_worker_qos(_slot: usize) {}
+
+/// No thread classes here.
+#[inline(always)]
+pub(crate) fn raise_caller_qos() {}
 
 /// No thread classes here.
 pub(crate) fn qos_name() -> Option<&'static str> {
@@ -122,6 +126,20 @@ pub(crate) fn adopt_process_mask() {
             unsafe { libc::sched_setaffinity(0, process.len() * 8, process.as_ptr().cast()) };
         }
     }
+}
+
+/// Whether `bind_to` works here.
+pub(crate) const BINDS_TO_SETS: bool = true;
+
+/// Binds the calling thread to any of `cpus`; false if that cannot be done.
+pub(crate) fn bind_to(cpus: &[usize]) -> bool {
+    let words = cpus.iter().max().map_or(0, |most| most / 64 + 1);
+    let mut mask = vec![0u64; words];
+    for cpu in cpus {
+        mask[cpu / 64] |= 1 << (cpu % 64);
+    }
+    // SAFETY: the kernel reads the given bytes of a live buffer.
+    unsafe { libc::sched_setaffinity(0, words * 8, mask.as_ptr().cast()) == 0 }
 }
 
 /// Binds the calling thread to `cpu`; false if that cannot be done.

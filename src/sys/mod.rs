@@ -3,11 +3,13 @@
 //!
 //! | function | what it does |
 //! |---|---|
-//! | `raise_qos(slot)` | gives the calling worker the class that inference wants |
+//! | `raise_worker_qos(slot)` | gives the calling worker the class that suits inference |
+//! | `raise_caller_qos()` | raises a calling thread of a low class, once |
 //! | `qos_name()` | the calling thread's class, where there is such a thing |
-//! | `pin_to(cpu)` | binds the calling thread to one CPU; false if it cannot |
 //! | `allowed_cpus()` | the CPUs of the process's mask, ascending; empty if unknown |
 //! | `adopt_process_mask()` | takes the process's mask for the calling thread |
+//! | `pin_to(cpu)` | binds the calling thread to one CPU; false if it cannot |
+//! | `bind_to(cpus)` | binds it to any of some, where `BINDS_TO_SETS` |
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
@@ -30,5 +32,7 @@ mod other;
 pub(crate) use other::*;
 
 mod fork;
+#[cfg(any(test, target_vendor = "apple"))]
+mod qos;
 pub(crate) mod fp;
 pub(crate) use fork::{fork_generation, watch_forks};

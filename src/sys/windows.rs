@@ -1,20 +1,59 @@
 //! Windows.
 
+use windows_sys::Win32::System::Threading::{
+    GetCurrentThread, SetThreadInformation, ThreadPowerThrottling,
+    THREAD_POWER_THROTTLING_CURRENT_VERSION, THREAD_POWER_THROTTLING_EXECUTION_SPEED,
+    THREAD_POWER_THROTTLING_STATE,
+};
+
+/// Opts the calling worker out of power throttling (EcoQoS), into which Windows
+/// puts programs in the background (S25). Priority is left alone.
+pub(crate) fn raise_worker_qos(slot: usize) {
+    let state = THREAD_POWER_THROTTLING_STATE {
+        Version: THREAD_POWER_THROTTLING_CURRENT_VERSION,
+        ControlMask: THREAD_POWER_THROTTLING_EXECUTION_SPEED,
+        StateMask: 0,
+    };
+    // SAFETY: `GetCurrentThread` gives a pseudo handle that needs no closing;
+    // the pointer and the size are those of a live struct of the type that this
+    // class of information takes.
+    let done = unsafe {
+        SetThreadInformation(
+            GetCurrentThread(),
+            ThreadPowerThrottling,
+            std::ptr::from_ref(&state).cast(),
+            size_of_val(&state) as u32,
+        )
+    };
+    if done == 0 {
+        log::debug!("rowpool: worker {slot} stays subject to power throttling");
+    }
+}
+
 /// No classes by name here.
-pub(crate) fn raise_qos(_slot: usize) {}
+#[inline(always)]
+pub(crate) fn raise_caller_qos() {}
 
 /// No classes by name here.
 pub(crate) fn qos_name() -> Option<&'static str> {
     None
 }
 
-/// The CPUs that core_affinity may bind to: the process's mask in its group.
+/// Known to `topology`, which reads it with the groups.
 pub(crate) fn allowed_cpus() -> Vec<usize> {
-    core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|core| core.id).collect()
+    Vec::new()
 }
 
 /// New threads start with the process's mask here.
 pub(crate) fn adopt_process_mask() {}
+
+/// Whether `bind_to` works here.
+pub(crate) const BINDS_TO_SETS: bool = false;
+
+/// No sets here: they cannot cross processor groups.
+pub(crate) fn bind_to(_cpus: &[usize]) -> bool {
+    false
+}
 
 /// Binds the calling thread to `cpu`; false if that cannot be done.
 pub(crate) fn pin_to(cpu: usize) -> bool {

@@ -39,8 +39,6 @@ mod linux;
 pub mod macos;
 pub mod windows;
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod ffi_linux;
 #[cfg(target_vendor = "apple")]
 mod ffi_macos;
 #[cfg(windows)]
@@ -108,12 +106,10 @@ pub fn usable_cpus_now(topology: &Topology) -> usize {
     width::usable_by(topology, now.as_ref().or(topology.mask.as_ref()))
 }
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use ffi_linux::process_mask as current_mask;
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+/// The process's affinity mask, where the system has such a thing.
 fn current_mask() -> Option<CpuSet> {
-    None
+    let mask: CpuSet = crate::sys::allowed_cpus().into_iter().collect();
+    (!mask.is_empty()).then_some(mask)
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
