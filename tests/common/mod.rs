@@ -1,0 +1,64 @@
+//! What the tests of behaviour share. Each test binary uses a part of it.
+//!
+//! `cpus.rs` is not listed here: it changes what a whole binary believes of its
+//! machine, so a binary that wants it says `#[path = "common/cpus.rs"] mod cpus;`.
+
+#![allow(dead_code, unused_imports, unused_macros, reason = "every binary uses a part")]
+
+mod bound;
+mod child;
+mod crew;
+mod logs;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub mod tasks;
+
+pub use bound::Bound;
+pub use child::Isolated;
+pub use crew::{on_all_threads, LatePool, Latch};
+pub use logs::{record_logs, warnings};
+
+/// The path of the function that it is written in, without the crate's name:
+/// what libtest calls a test.
+macro_rules! test_name {
+    () => {{
+        fn here() {}
+        $crate::common::name_of(std::any::type_name_of_val(&here))
+    }};
+}
+
+/// Aborts the process with the test's name where the test, from here to its
+/// end, takes longer than 30 s: a hang is a failure, not a wait.
+macro_rules! bounded {
+    () => {
+        let _bound = $crate::common::Bound::new(test_name!());
+    };
+}
+
+/// A process of its own for the rest of this test: see [`Isolated`].
+macro_rules! isolated {
+    () => {
+        $crate::common::Isolated::new(test_name!())
+    };
+}
+
+/// `crate::module::test::here` without its first and last part.
+pub fn name_of(here: &'static str) -> &'static str {
+    let path = here.strip_suffix("::here").expect("made by `test_name!`");
+    // A closure's path goes on behind the function's.
+    let path = path.split("::{{closure}}").next().unwrap_or(path);
+    path.split_once("::").map_or(path, |(_, name)| name)
+}
+
+/// The payload of the panic that `f` raises.
+pub fn panic_of(f: impl FnOnce()) -> Box<dyn std::any::Any + Send> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)) {
+        Ok(()) => panic!("no panic was raised"),
+        Err(payload) => payload,
+    }
+}
+
+/// The text of a panic's payload.
+pub fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
+    let literal = payload.downcast_ref::<&str>().copied();
+    literal.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text")
+}
