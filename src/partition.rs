@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn large_shares_end_on_lines() {
-        for n in [1024, 1536, 5000, 49152, 49153, usize::MAX] {
+        for n in [2560, 2561, 5000, 49152, 49153, usize::MAX] {
             for width in [2, 3, 5] {
                 let ranges = cover(n, width, 32);
                 let even = n / width;
