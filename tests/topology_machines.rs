@@ -125,7 +125,8 @@ const MACHINES: &[Machine] = &[
         want: "1 of 4 CPUs: performance cores by cpu_capacity; affinity mask of 3; no quota", on: &[2], ..NONE },
     // Servers.
     Machine { name: "two sockets of two last-level caches: round them before packing", online: "0-7",
-        each: &[("cache/index3/level", "0-7", "3"),
+        each: &[("cache/index2/level", "0-7", "2"), ("cache/index2/shared_cpu_list", "0-7", "0-7"),
+            ("cache/index3/level", "0-7", "3"),
             ("cache/index3/shared_cpu_list", "0-1", "0-1"), ("cache/index3/shared_cpu_list", "2-3", "2-3"),
             ("cache/index3/shared_cpu_list", "4-5", "4-5"), ("cache/index3/shared_cpu_map", "6-7", "c0")],
         files: &[("sys/devices/system/node/node0/cpulist", "0-3"), ("sys/devices/system/node/node1/cpulist", "4-7")],
@@ -172,6 +173,10 @@ const MACHINES: &[Machine] = &[
             ("proc/mounts", "cgroup /sys/fs/cgroup/cpu cgroup ro,cpu 0 0\n"),
             ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "300000"), ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000")],
         want: "3 of 4 CPUs: quota 3.00; 4 cores without it", on: &[0, 1, 2], ..NONE },
+    Machine { name: "quotas in both versions: the smaller, whichever comes first [S1]", online: "0-7",
+        files: &[("proc/mounts", "cgroup /v1 cgroup rw,cpu 0 0\ncgroup2 /v2 cgroup2 rw 0 0\ncgroup2 /v3 cgroup2 rw 0 0\n"),
+            ("v1/cpu.cfs_quota_us", "300000"), ("v2/cpu.max", "250000"), ("v3/cpu.max", "500000 100000")],
+        want: "2 of 8 CPUs: quota 2.50; 8 cores without it", on: &[0, 1], ..NONE },
     Machine { name: "half a CPU is one thread [S1]", online: "0-3", files: &[(CPU_V2, "50000 100000")],
         want: "1 of 4 CPUs: quota 0.50; 4 cores without it", on: &[0], ..NONE },
     Machine { name: "quota of 3 on a hybrid goes to P-cores", online: "0-11", siblings: PAIRS_4,
@@ -202,6 +207,8 @@ const MACHINES: &[Machine] = &[
         want: "2 of 3 CPUs: one per physical core, all equal; no quota", on: &[0, 2], ..NONE },
     Machine { name: "a mask of CPUs that are not there is no mask", online: "0-1", mask: "6-7",
         want: "2 of 2 CPUs: one per physical core, all equal; no quota", on: &[0, 1], ..NONE },
+    Machine { name: "a list that no kernel can print is no list", online: "0-4294967295", each: &[("online", "0-2", "1")],
+        want: "3 of 3 CPUs: one per physical core, all equal; no quota", on: &[0, 1, 2], ..NONE },
     Machine { name: "nothing at all [S35]", want: "1 of 1 CPU: nothing readable; no quota", on: &[0], ..NONE },
 ];
 

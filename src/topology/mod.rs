@@ -94,7 +94,7 @@ impl Topology {
 
 /// [`usable_cpus`] by the process's affinity mask of this moment, which may have
 /// changed since `topology` was detected; the CPUs and the quota are those of
-/// `topology`. On Linux and Android one system call, elsewhere none.
+/// `topology`. A system call or two where the system has masks.
 ///
 /// ```
 /// use rowpool::topology::{usable_cpus, usable_cpus_now, Topology};
