@@ -1,8 +1,8 @@
-//! A binary that has this file believes in a machine of 16 CPUs, so that pools
-//! of any width to 16 use all their workers. Their regions are slow where 9
-//! threads share 2 CPUs, and as right as anywhere.
+//! A binary that has this file believes in a machine of 16 equal CPUs, so that
+//! pools of any width to 16 use all their workers. Their regions are slow where
+//! 9 threads share 2 CPUs, and as right as anywhere.
 //!
-//! Linux only: `sched_getaffinity`, which is what the library and std ask, is
+//! Linux with glibc only: the functions that the library and std ask are
 //! defined here, before the C library's. Elsewhere the machine is what it is.
 
 #![allow(dead_code, reason = "some binaries build their pools themselves")]
@@ -10,8 +10,8 @@
 use rowpool::Pool;
 use std::time::Duration;
 
-/// CPUs of this machine.
-pub const CPUS: usize = if cfg!(any(target_os = "linux", target_os = "android")) { 16 } else { 1 };
+/// CPUs of this machine, as far as they are known.
+pub const CPUS: usize = if cfg!(all(target_os = "linux", target_env = "gnu")) { 16 } else { 1 };
 
 /// A pool that uses `width` threads, with a spin window that spares the real
 /// CPUs.
@@ -25,18 +25,17 @@ pub fn pool(width: usize) -> Pool {
     pool
 }
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod lie {
-    /// The C library's `sched_getaffinity`, on a machine of 16 CPUs.
+    use libc::{c_char, c_int, c_long, mode_t, pid_t, size_t, DIR};
+    use std::ffi::CStr;
+
+    /// The C library's `sched_getaffinity`: CPUs 0 to 15.
     ///
     /// # Safety
     /// `mask` points to `size` bytes.
     #[no_mangle]
-    unsafe extern "C" fn sched_getaffinity(
-        _: libc::pid_t,
-        size: libc::size_t,
-        mask: *mut u8,
-    ) -> libc::c_int {
+    unsafe extern "C" fn sched_getaffinity(_: pid_t, size: size_t, mask: *mut u8) -> c_int {
         assert!(super::CPUS == 16 && size >= 2, "two bytes say it");
         // SAFETY: `size` bytes belong to the mask.
         unsafe {
@@ -44,5 +43,46 @@ mod lie {
             mask.write_bytes(0xff, 2);
         }
         0
+    }
+
+    /// What tells of the real machine is not there: sysfs, and the quota.
+    fn hidden(path: &CStr) -> bool {
+        let hidden = ["/sys/", "/proc/mounts", "/proc/self/mount", "/proc/self/cgroup"];
+        hidden.iter().any(|prefix| path.to_bytes().starts_with(prefix.as_bytes()))
+    }
+
+    fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+        // SAFETY: the path that a caller opens is a C string.
+        if hidden(unsafe { CStr::from_ptr(path) }) {
+            // SAFETY: the calling thread's own errno.
+            unsafe { *libc::__errno_location() = libc::ENOENT };
+            return -1;
+        }
+        let (flags, mode) = (c_long::from(flags), c_long::from(mode));
+        // SAFETY: as `open`, which is this call.
+        unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode) as c_int }
+    }
+
+    /// The C library's `open64`, with its optional third argument always there:
+    /// an integer, which every ABI of Linux passes in the same place.
+    ///
+    /// # Safety
+    /// `path` is a C string.
+    #[no_mangle]
+    unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+        open(path, flags, mode)
+    }
+
+    /// The C library's `opendir`.
+    ///
+    /// # Safety
+    /// `path` is a C string.
+    #[no_mangle]
+    unsafe extern "C" fn opendir(path: *const c_char) -> *mut DIR {
+        match open(path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC, 0) {
+            -1 => std::ptr::null_mut(),
+            // SAFETY: a directory that was just opened, and belongs to us.
+            fd => unsafe { libc::fdopendir(fd) },
+        }
     }
 }
