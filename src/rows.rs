@@ -2,9 +2,8 @@
 //! items, hands them to the slots, and is served inline where a region is not
 //! worth it.
 
-use crate::partition::unit;
 use crate::pool::Pool;
-use crate::shapes::{indices, Chunks, Indices, Ranges, Rows};
+use crate::shapes::{elements, indices, Chunks, Indices, Parts, Ranges, Rows};
 use std::ops::Range;
 
 /// A view of a [`Pool`] that knows how much work an item is; made by
@@ -247,7 +246,13 @@ impl Work<'_> {
     /// ```
     #[inline]
     pub fn for_each_row<T: Send>(self, rows: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
-        Rows::fork(self.pool, self.ops(rows.len()), unit(size_of::<T>(), 1), rows, f);
+        elements::<Rows<T>, _, _>(self.pool, self.ops(rows.len()), rows, f);
+    }
+
+    /// Calls `f(first, part)` with the part of `rows` of each slot: for kernels
+    /// that take many rows at once.
+    pub(crate) fn for_each_part<T: Send>(self, rows: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
+        elements::<Parts<T>, _, _>(self.pool, self.ops(rows.len()), rows, f);
     }
 
     /// As [`Pool::for_each_chunk`].
@@ -289,6 +294,6 @@ impl Work<'_> {
             return;
         }
         let work = self.ops(data.len().div_ceil(chunk_len));
-        Chunks::fork(self.pool, work, unit(size_of::<T>(), chunk_len), data, chunk_len, (init, f));
+        Chunks::fork(self.pool, work, data, chunk_len, (init, f));
     }
 }

@@ -2,7 +2,7 @@
 //! split into contiguous ranges of items, one per slot (see `partition`), and
 //! hands `&mut` to the items of its own range only.
 
-use crate::partition::Split;
+use crate::partition::{unit, Split};
 use crate::pool::{Args, Pool, Shape};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -53,18 +53,40 @@ unsafe impl<F: Fn(usize) + Sync> Shape<F> for Indices {
 /// Single elements of a slice.
 pub(crate) struct Rows<T>(PhantomData<T>);
 
-impl<T: Send> Rows<T> {
+/// One part of a slice per slot, with the index of its first element.
+pub(crate) struct Parts<T>(PhantomData<T>);
+
+/// Opens a region over the elements of a slice.
+#[inline(always)]
+pub(crate) fn elements<S, T, F>(pool: &Pool, work: Option<u64>, rows: &mut [T], f: F)
+where
+    S: Shape<F> + Elements<T>,
+    T: Send,
+    F: Sync,
+{
+    let n = rows.len();
+    if n > 0 {
+        let args = Args::new(rows.as_mut_ptr().cast(), n, 1, unit(size_of::<T>(), 1));
+        // SAFETY: `rows` is borrowed mutably until the call returns, and is the
+        // slice of `T` that an `Elements<T>` expects.
+        unsafe { pool.fork::<S, F>(n, work, args, &f) };
+    }
+}
+
+/// A shape that expects a `[T]` behind `Args::base` and `len`.
+pub(crate) trait Elements<T> {}
+impl<T> Elements<T> for Rows<T> {}
+impl<T> Elements<T> for Parts<T> {}
+
+// SAFETY: a slot touches the elements of its own range; ranges of different
+// slots of one split do not overlap. Elements go to other threads: `T: Send`.
+unsafe impl<T: Send, F: Fn(usize, &mut [T]) + Sync> Shape<F> for Parts<T> {
     #[inline(always)]
-    pub(crate) fn fork<F>(pool: &Pool, work: Option<u64>, unit: u32, rows: &mut [T], f: F)
-    where
-        F: Fn(usize, &mut T) + Sync,
-    {
-        let n = rows.len();
-        if n > 0 {
-            let args = Args::new(rows.as_mut_ptr().cast(), n, 1, unit);
-            // SAFETY: `rows` is borrowed mutably until the call returns, and is
-            // a slice of `T`.
-            unsafe { pool.fork::<Rows<T>, F>(n, work, args, &f) };
+    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>) {
+        let rows = split.range(args.len, slot, args.unit);
+        if !rows.is_empty() {
+            // SAFETY: as for `Rows`.
+            f(rows.start, unsafe { part::<T>(args, rows) });
         }
     }
 }
@@ -92,7 +114,6 @@ impl<T: Send> Chunks<T> {
     pub(crate) fn fork<S, I, F>(
         pool: &Pool,
         work: Option<u64>,
-        unit: u32,
         data: &mut [T],
         chunk_len: usize,
         f: (I, F),
@@ -102,7 +123,7 @@ impl<T: Send> Chunks<T> {
     {
         let len = data.len();
         if len > 0 {
-            let args = Args::new(data.as_mut_ptr().cast(), len, chunk_len, unit);
+            let args = Args::new(data.as_mut_ptr().cast(), len, chunk_len, unit(size_of::<T>(), chunk_len));
             // SAFETY: `data` is borrowed mutably until the call returns, and is
             // a slice of `T`.
             unsafe { pool.fork::<Chunks<T>, (I, F)>(len.div_ceil(chunk_len), work, args, &f) };

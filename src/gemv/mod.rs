@@ -44,9 +44,6 @@ pub use q8::{dequantize_weights, quantize, quantize_weights, BlockQ8_0, BLOCK, B
 /// of a fork (some 20 rows of 576 columns) is in a cache.
 const OPS: usize = 2;
 
-/// Rows of f32 that end on a boundary of 128 bytes.
-const LINE: usize = 32;
-
 /// `y = w x` on `pool`: row-major `w` of `y.len()` rows and `x.len()` columns.
 /// Runs on the calling thread alone where a fork would take longer, by the
 /// pool's measurement of it.
@@ -111,11 +108,7 @@ pub fn q8_0(pool: &Pool, w: &[u8], x: &[BlockQ8_0], y: &mut [f32]) -> Result<(),
 /// Calls `f(first, part)` for contiguous parts of `y`, one for each thread: the
 /// kernels want many rows at once to read them as streams.
 fn each_slot(pool: &Pool, y: &mut [f32], cols: usize, f: impl Fn(usize, &mut [f32]) + Sync) {
-    let even = y.len().div_ceil(pool.num_threads());
-    let lines = even.next_multiple_of(LINE);
-    let part = if lines - even <= even / LINE { lines } else { even };
-    let ops = part.saturating_mul(cols).saturating_mul(OPS);
-    pool.with_work(ops).for_each_chunk(y, part, |i, y| f(i * part, y));
+    pool.with_work(cols.saturating_mul(OPS)).for_each_part(y, f);
 }
 
 fn elements(rows: usize, cols: usize, found: usize) -> Result<(), ShapeError> {

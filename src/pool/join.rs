@@ -109,9 +109,12 @@ impl Team {
         if from < width - 1 && self.asleep() {
             quiet &= !self.relieve(epoch, from..width - 1, job, ledger, Slot::away);
         }
+        let grace = ledger.grace();
+        let mut absent = false;
         while from < width - 1 {
-            if looks == ledger.grace {
-                quiet &= !self.relieve(epoch, from..width - 1, job, ledger, |_| true);
+            if looks == grace {
+                absent = self.relieve(epoch, from..width - 1, job, ledger, |_| true);
+                quiet &= !absent;
                 self.wait(epoch, from, width);
                 break;
             }
@@ -119,6 +122,7 @@ impl Team {
             looks += 1;
             from = self.sweep(epoch, from, width);
         }
+        ledger.absent(absent);
         Course { looks, quiet }
     }
 

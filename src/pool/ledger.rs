@@ -4,9 +4,10 @@
 use crate::sync::Instant;
 use std::time::Duration;
 
-/// Regions between two measurements of the fork; the first comes early.
-const CALIBRATE_EVERY: u32 = 1 << 16;
-const CALIBRATE_FIRST: u32 = 64;
+/// Regions between two measurements of the fork; the first comes early, and
+/// one that was disturbed is tried again as early.
+const MEASURE_EVERY: u32 = 1 << 16;
+const MEASURE_FIRST: u32 = 64;
 
 /// After this long without a cold region small debts are forgotten: a burst
 /// that comes and goes is not worth a wake however often it comes.
@@ -23,13 +24,21 @@ pub(super) struct Ledger {
     last: Option<Instant>,
     /// What a wake costs its caller, smoothed.
     wake_cost: Duration,
-    /// Looks at the reports before an owner counts as late.
-    pub(super) grace: u32,
-    regions: u32,
+    /// Looks at the reports that a measured fork takes.
+    looks: u32,
+    /// Whether an owner was late in the last region without being asleep: it
+    /// has lost its CPU, for some ms probably.
+    absent: bool,
+    /// Regions until the fork is measured.
+    until_measured: u32,
 }
 
-/// Grace until the fork has been measured, in looks.
-const GRACE: u32 = 64;
+/// Looks that a fork takes, until it has been measured.
+const LOOKS: u32 = 8;
+
+/// How many forks an owner may be late, hot; and when one was absent just now.
+const GRACE: u32 = 8;
+const GRACE_ABSENT: u32 = 2;
 
 impl Ledger {
     pub(super) fn new() -> Self {
@@ -40,16 +49,32 @@ impl Ledger {
             // Until measured: the middle of the 7 to 35 µs seen on virtual
             // machines (a futex wake with a sleeper).
             wake_cost: Duration::from_micros(15),
-            grace: GRACE,
-            regions: 0,
+            looks: LOOKS,
+            absent: false,
+            until_measured: MEASURE_FIRST,
         }
     }
 
-    /// Counts a region; true when it is time to measure the fork.
+    /// Counts a region that has ended; true when it is time to measure the fork.
     #[inline(always)]
     pub(super) fn count(&mut self) -> bool {
-        self.regions = self.regions.wrapping_add(1);
-        self.regions % CALIBRATE_EVERY == CALIBRATE_FIRST
+        self.until_measured -= 1;
+        if self.until_measured == 0 {
+            self.until_measured = MEASURE_FIRST;
+        }
+        self.until_measured == MEASURE_FIRST
+    }
+
+    /// Looks at the reports before an owner that is not asleep counts as late.
+    #[inline(always)]
+    pub(super) fn grace(&self) -> u32 {
+        self.looks * if self.absent { GRACE_ABSENT } else { GRACE }
+    }
+
+    /// Notes whether owners were late, asleep apart.
+    #[inline(always)]
+    pub(super) fn absent(&mut self, late: bool) {
+        self.absent = late;
     }
 
     /// Whether sleepers should be woken for a region that comes: when they
@@ -86,8 +111,9 @@ impl Ledger {
         self.wake_cost = (self.wake_cost * 3 + cost) / 4;
     }
 
-    /// Sets the grace after a measured fork took `looks` looks.
+    /// Notes that a measured fork took `looks` looks.
     pub(super) fn measured(&mut self, looks: u32) {
-        self.grace = looks.saturating_mul(8).clamp(32, 1024);
+        self.looks = looks.clamp(4, 128);
+        self.until_measured = MEASURE_EVERY;
     }
 }
