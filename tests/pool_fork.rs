@@ -1,0 +1,334 @@
+//! S12: a `fork()` child has none of the pool's threads. It runs serially,
+//! drops what it has, and never waits for anybody.
+
+#![cfg(unix)]
+
+#[macro_use]
+mod common;
+#[path = "common/cpus.rs"]
+mod cpus;
+
+use common::{on_all_threads, panic_of, text_of, Latch, LatePool};
+use rowpool::Pool;
+use std::io::Write;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// How a child ended.
+#[derive(Debug, PartialEq)]
+enum End {
+    Exit(i32),
+    Signal(i32),
+}
+
+const GOOD: End = End::Exit(0);
+
+/// Runs `child` in a `fork()` of this process, to an exit code of 0, or 1 where
+/// it panics. A child that hangs is ended by its alarm, before the test is.
+fn fork(child: impl FnOnce()) -> End {
+    // SAFETY: the child runs on with the calling thread alone. It allocates and
+    // prints, which glibc and Apple's libc support; it leaves by `_exit`.
+    match unsafe { libc::fork() } {
+        -1 => panic!("fork: {}", std::io::Error::last_os_error()),
+        0 => {
+            quietly();
+            let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).err();
+            if let Some(payload) = &failed {
+                let _ = writeln!(std::io::stderr(), "in the child: {}", text_of(&**payload));
+            }
+            // SAFETY: ends the process; nothing of the parent's is flushed.
+            unsafe { libc::_exit(failed.is_some().into()) }
+        }
+        pid => end_of(pid),
+    }
+}
+
+/// For a child: an alarm, and no core file where it aborts.
+fn quietly() {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: calls about this process, with a pointer to a live struct.
+    unsafe {
+        libc::alarm(20);
+        libc::setrlimit(libc::RLIMIT_CORE, &none);
+    }
+}
+
+fn end_of(pid: libc::pid_t) -> End {
+    let mut status = 0;
+    // SAFETY: `pid` is a child of ours; the status goes to a live int.
+    while unsafe { libc::waitpid(pid, &mut status, 0) } != pid {
+        assert_eq!(std::io::Error::last_os_error().kind(), std::io::ErrorKind::Interrupted);
+    }
+    if libc::WIFEXITED(status) {
+        End::Exit(libc::WEXITSTATUS(status))
+    } else {
+        End::Signal(libc::WTERMSIG(status))
+    }
+}
+
+/// Every shape, on the calling thread.
+fn serial(pool: &Pool) {
+    let me = thread::current().id();
+    let here = || assert_eq!(thread::current().id(), me);
+    for _ in 0..3 {
+        let mut rows = vec![0; 1000];
+        pool.for_each_row(&mut rows, |row, out| {
+            here();
+            *out = row;
+        });
+        assert!(rows.iter().enumerate().all(|(row, out)| *out == row));
+        pool.with_work(usize::MAX).for_each_chunk(&mut rows, 7, |i, chunk| {
+            here();
+            chunk.fill(i);
+        });
+        assert!(rows.iter().enumerate().all(|(row, out)| *out == row / 7));
+        let slots = AtomicUsize::new(0);
+        pool.broadcast(|_| {
+            here();
+            slots.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(slots.into_inner(), pool.num_threads());
+        assert_eq!(pool.active_width(), 1);
+        pool.wake();
+        pool.rest();
+        // Panics are raised here too. (No message: a backtrace takes a while.)
+        let payload = panic_of(|| pool.run(3, |slot| std::panic::resume_unwind(Box::new(slot))));
+        assert_eq!(payload.downcast_ref(), Some(&0usize));
+    }
+}
+
+/// All of the pool's threads take part.
+fn parallel(pool: &Pool) {
+    assert_eq!(on_all_threads(pool, |_| ()).len(), pool.active_width());
+}
+
+#[test]
+fn s12_a_child_of_a_hot_pool() {
+    bounded!();
+    for width in [1, 2, 4, 12] {
+        let pool = cpus::pool(width);
+        parallel(&pool);
+        assert_eq!(fork(|| serial(&pool)), GOOD);
+        parallel(&pool);
+    }
+}
+
+#[test]
+fn s12_a_child_of_a_parked_pool() {
+    bounded!();
+    let pool = Pool::builder().width(3).thread_name("parked").build().unwrap();
+    parallel(&pool);
+    pool.rest();
+    #[cfg(target_os = "linux")]
+    common::tasks::await_asleep(&common::tasks::await_named("parked-", 2));
+    assert_eq!(fork(|| serial(&pool)), GOOD);
+    parallel(&pool);
+}
+
+#[test]
+fn s12_a_child_of_a_new_pool_whose_threads_have_not_started() {
+    bounded!();
+    let pool = LatePool::new(3);
+    assert_eq!(fork(|| serial(&pool)), GOOD);
+    pool.arrive();
+    parallel(&pool);
+}
+
+/// Dropping in the child joins nobody, and the parent's pool lives on.
+#[test]
+fn s12_the_child_drops_the_pool() {
+    bounded!();
+    for used_before in [false, true] {
+        let mut pool = ManuallyDrop::new(cpus::pool(4));
+        parallel(&pool);
+        let end = fork(|| {
+            if used_before {
+                serial(&pool);
+            }
+            // SAFETY: the child's copy; nobody uses it after this.
+            unsafe { ManuallyDrop::drop(&mut pool) };
+        });
+        assert_eq!(end, GOOD);
+        // The borrow checker knows of one process only: `pool` is whole here.
+        parallel(&pool);
+        drop(ManuallyDrop::into_inner(pool));
+    }
+}
+
+/// The holder of the turn does not exist in the child, nor its region's end.
+#[test]
+fn s12_fork_in_the_middle_of_another_threads_region() {
+    bounded!();
+    let pool = cpus::pool(3);
+    let (begun, end) = (Latch::default(), Latch::default());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            pool.run(3, |slot| {
+                if slot == 0 {
+                    begun.open();
+                    end.wait();
+                }
+            });
+        });
+        begun.wait();
+        assert_eq!(fork(|| serial(&pool)), GOOD);
+        // With others in the queue.
+        scope.spawn(|| pool.for_each_index(10, |_| ()));
+        scope.spawn(|| pool.for_each_index(10, |_| ()));
+        thread::sleep(Duration::from_millis(2));
+        assert_eq!(fork(|| serial(&pool)), GOOD);
+        end.open();
+    });
+    parallel(&pool);
+}
+
+/// A fork in every phase of other threads' regions.
+#[test]
+fn s12_forks_under_load() {
+    bounded!();
+    let pool = cpus::pool(3);
+    let end = Latch::default();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !end.is_open() {
+                    pool.for_each_index(100, |_| ());
+                }
+            });
+        }
+        for _ in 0..50 {
+            assert_eq!(fork(|| serial(&pool)), GOOD);
+        }
+        end.open();
+    });
+    parallel(&pool);
+}
+
+#[test]
+fn s12_the_childs_own_pools_are_whole() {
+    bounded!();
+    let pool = cpus::pool(3);
+    parallel(&pool);
+    let end = fork(|| {
+        let own = cpus::pool(4);
+        parallel(&own);
+        serial(&pool);
+        own.rest();
+        parallel(&own);
+        // And a grandchild.
+        let end = fork(|| {
+            serial(&own);
+            serial(&pool);
+            parallel(&cpus::pool(2));
+            drop(own);
+        });
+        assert_eq!(end, GOOD);
+    });
+    assert_eq!(end, GOOD);
+    parallel(&pool);
+}
+
+/// A nested call in the child of a slot works; what may not be is to return
+/// from the parent's region: half of it would be missing.
+#[test]
+fn a_child_forked_inside_a_slot() {
+    bounded!();
+    let pool = cpus::pool(3);
+    for forking in 0..3 {
+        on_all_threads(&pool, |slot| {
+            if slot == forking {
+                let end = fork(|| {
+                    let calls = AtomicUsize::new(0);
+                    pool.for_each_index(100, |_| drop(calls.fetch_add(1, Ordering::Relaxed)));
+                    assert_eq!(calls.into_inner(), 100);
+                });
+                assert_eq!(end, GOOD);
+            }
+        });
+    }
+    parallel(&pool);
+}
+
+/// Forks in slot `forking` of a region on threads of their own, and lets the
+/// child return, or unwind, from there.
+fn return_from(pool: &Pool, forking: usize, unwind: bool) -> Vec<End> {
+    let ends = std::sync::Mutex::new(Vec::new());
+    on_all_threads(pool, |slot| {
+        if slot == forking {
+            // SAFETY: as in `fork`; the child goes on to the end of its slot,
+            // where the library has to stop it.
+            match unsafe { libc::fork() } {
+                0 => {
+                    quietly();
+                    if unwind {
+                        std::panic::resume_unwind(Box::new("from the slot"));
+                    }
+                }
+                pid => ends.lock().unwrap().push(end_of(pid)),
+            }
+        }
+    });
+    ends.into_inner().unwrap()
+}
+
+#[test]
+fn a_child_that_returns_from_a_slot_aborts() {
+    bounded!();
+    let pool = cpus::pool(3);
+    for forking in 0..3 {
+        for unwind in [false, true] {
+            let ends = return_from(&pool, forking, unwind);
+            assert!(!ends.is_empty());
+            let aborted = End::Signal(libc::SIGABRT);
+            assert!(ends.iter().all(|end| *end == aborted), "slot {forking}: {ends:?}");
+            parallel(&pool);
+        }
+    }
+}
+
+/// A region that runs serially anyway has no threads to miss.
+#[test]
+fn a_child_may_return_from_an_inline_region() {
+    bounded!();
+    let pool = cpus::pool(1);
+    let mut pid = -1;
+    let forked = std::sync::Mutex::new(&mut pid);
+    pool.for_each_index(3, |i| {
+        if i == 1 {
+            // SAFETY: as in `fork`.
+            **forked.lock().unwrap() = unsafe { libc::fork() };
+        }
+    });
+    if pid == 0 {
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(0) };
+    }
+    assert_eq!(end_of(pid), GOOD);
+}
+
+#[test]
+fn s12_the_global_pool_in_a_child() {
+    bounded!();
+    isolated!().env("ROWPOOL_NUM_THREADS", "3").run(|| {
+        // Before it exists: the child builds its own.
+        assert_eq!(fork(|| parallel(rowpool::global())), GOOD);
+        parallel(rowpool::global());
+        let drop_in = || {
+            let mut y = vec![0.0; 1000];
+            rowpool::threads::for_each_row(&mut y, 1000, 1000, |row, out| *out = row as f32);
+            assert!(y.iter().enumerate().all(|(row, out)| *out == row as f32));
+            assert_eq!(rowpool::threads::gemv_num_threads(), 3);
+            assert_eq!(rowpool::threads::init_cpu_pool(), None);
+        };
+        drop_in();
+        let end = fork(|| {
+            serial(rowpool::global());
+            drop_in();
+        });
+        assert_eq!(end, GOOD);
+        parallel(rowpool::global());
+        drop_in();
+    });
+}
