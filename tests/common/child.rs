@@ -11,6 +11,11 @@ const CHILD: &str = "ROWPOOL_TEST_CHILD";
 /// What a child says when its test's body came to its end.
 const DONE: &str = "the body is done";
 
+/// Says that the body is done: for one that does not return.
+pub fn done() {
+    println!("\n{DONE}");
+}
+
 /// Whether this process is such a child.
 pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
@@ -78,7 +83,7 @@ impl Isolated {
         if let Some(wanted) = std::env::var_os(CHILD) {
             if wanted == *id {
                 body();
-                println!("\n{DONE}");
+                done();
             }
             return None;
         }

@@ -13,7 +13,7 @@ mod logs;
 pub mod tasks;
 
 pub use bound::Bound;
-pub use child::Isolated;
+pub use child::{done, Isolated};
 pub use crew::{on_all_threads, LatePool, Latch};
 pub use logs::{record_logs, warnings};
 
