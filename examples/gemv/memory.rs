@@ -49,7 +49,7 @@ pub fn layers_that_fit(
 
 /// Whether a step with so many layers runs this matrix.
 pub fn is_run(matrix: &Matrix, layers: usize) -> bool {
-    matrix.layer.map_or(true, |layer| layer < layers)
+    matrix.layer.is_none_or(|layer| layer < layers)
 }
 
 fn count(matrices: &[Matrix]) -> usize {
