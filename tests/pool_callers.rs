@@ -81,7 +81,10 @@ fn s23_eight_callers_a_thousand_regions_each() {
             let mut rows = vec![0usize; 64];
             for round in 0..1000 {
                 pool.for_each_row(&mut rows, |row, out| *out = number * 1000 + round + row);
-                assert!(rows.iter().enumerate().all(|(row, out)| *out == number * 1000 + round + row));
+                assert!(rows
+                    .iter()
+                    .enumerate()
+                    .all(|(row, out)| *out == number * 1000 + round + row));
             }
             finished.fetch_add(1, Ordering::Relaxed);
         });
@@ -99,7 +102,9 @@ fn s23_eight_callers_of_the_drop_in() {
             let mut y = vec![0.0; 64];
             for round in 0..300 {
                 let add = (number * 1000 + round) as f32;
-                rowpool::threads::for_each_row(&mut y, 64, 4000, |row, out| *out = row as f32 + add);
+                rowpool::threads::for_each_row(&mut y, 64, 4000, |row, out| {
+                    *out = row as f32 + add
+                });
                 assert!(y.iter().enumerate().all(|(row, out)| *out == row as f32 + add));
             }
         });
@@ -131,7 +136,7 @@ fn callers_whose_regions_panic() {
 /// A region of 100 rows, by the count of its calls.
 fn count(pool: &Pool) -> usize {
     let rows = AtomicUsize::new(0);
-    pool.for_each_index(100, |_| drop(rows.fetch_add(1, Ordering::Relaxed)));
+    pool.for_each_index(100, |_| common::tick(&rows));
     rows.into_inner()
 }
 

@@ -104,7 +104,8 @@ fn scratch_does_not_show_in_the_results() {
         let mut y = vec![0.0f32; ROWS];
         pool.for_each_chunk_init(&mut y, 1, Vec::new, |scratch: &mut Vec<f32>, row, out| {
             scratch.clear();
-            scratch.extend(product.w[row * COLS..][..COLS].iter().zip(&product.x).map(|(w, x)| w * x));
+            scratch
+                .extend(product.w[row * COLS..][..COLS].iter().zip(&product.x).map(|(w, x)| w * x));
             scratch.sort_by(f32::total_cmp);
             out[0] = scratch.iter().sum();
         });

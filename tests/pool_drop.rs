@@ -149,7 +149,7 @@ fn s30_inside_a_slot_of_another_pool() {
     on_all_threads(&outer, |_| {
         let pool = builder("inner", 3).build().unwrap();
         let calls = AtomicUsize::new(0);
-        pool.for_each_index(10, |_| drop(calls.fetch_add(1, Ordering::Relaxed)));
+        pool.for_each_index(10, |_| common::tick(&calls));
         assert_eq!(calls.into_inner(), 10);
     });
     await_named("inner-", 0);
@@ -190,7 +190,8 @@ fn the_hook_is_dropped_with_the_pool() {
     bounded!();
     let held = Arc::new(());
     let weak = Arc::downgrade(&held);
-    let pool = builder("held", 3).on_worker_start(move |_| drop(Arc::clone(&held))).build().unwrap();
+    let pool =
+        builder("held", 3).on_worker_start(move |_| drop(Arc::clone(&held))).build().unwrap();
     drop(pool);
     assert!(weak.upgrade().is_none());
 }

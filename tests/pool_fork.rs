@@ -241,7 +241,7 @@ fn a_child_forked_inside_a_slot() {
             if slot == forking {
                 let end = fork(|| {
                     let calls = AtomicUsize::new(0);
-                    pool.for_each_index(100, |_| drop(calls.fetch_add(1, Ordering::Relaxed)));
+                    pool.for_each_index(100, |_| common::tick(&calls));
                     assert_eq!(calls.into_inner(), 100);
                 });
                 assert_eq!(end, GOOD);

@@ -20,7 +20,7 @@ fn works(pool: &Pool) {
     pool.for_each_row(&mut rows, |row, out| *out = row + 1);
     assert!(rows.iter().enumerate().all(|(row, out)| *out == row + 1));
     let slots = AtomicUsize::new(0);
-    pool.broadcast(|_| drop(slots.fetch_add(1, Ordering::Relaxed)));
+    pool.broadcast(|_| common::tick(&slots));
     assert_eq!(slots.into_inner(), pool.num_threads());
 }
 
@@ -101,7 +101,7 @@ fn payloads_are_preserved() {
             assert_eq!(custom.downcast_ref(), Some(&Custom { slot, text: "custom" }));
             let silent = raise(&|| resume_unwind(Box::new(slot)));
             assert_eq!(silent.downcast_ref(), Some(&slot));
-            let index = raise(&|| drop(vec![1u8; 3][slot + 3]));
+            let index = raise(&|| assert_eq!(vec![1u8; 3][slot + 3], 1));
             assert!(text_of(&*index).contains("out of bounds"), "{}", text_of(&*index));
             works(&pool);
         }
@@ -289,7 +289,9 @@ fn a_panic_in_a_nested_region() {
     let (outer, inner) = (cpus::pool(3), cpus::pool(2));
     for slot in 0..3 {
         let payload = panic_of(|| {
-            outer.run(3, |it| inner.run(2, |i| outer.run(2, |j| assert!((it, i, j) != (slot, 1, 1)))));
+            outer.run(3, |it| {
+                inner.run(2, |i| outer.run(2, |j| assert!((it, i, j) != (slot, 1, 1))))
+            });
         });
         assert!(text_of(&*payload).contains("assertion"));
         works(&outer);
@@ -307,7 +309,7 @@ fn a_region_during_a_panic() {
     impl Drop for Last<'_> {
         fn drop(&mut self) {
             assert!(thread::panicking());
-            self.0.for_each_index(100, |_| drop(self.1.fetch_add(1, Ordering::Relaxed)));
+            self.0.for_each_index(100, |_| common::tick(self.1));
         }
     }
 

@@ -158,7 +158,10 @@ fn a_hint_decides_between_one_slot_and_all() {
 }
 
 /// Rows of some type: each delivered once, under its own number.
-fn check_rows<T: Send + PartialEq + std::fmt::Debug>(pool: &Pool, make: impl Fn(usize) -> T + Sync) {
+fn check_rows<T: Send + PartialEq + std::fmt::Debug>(
+    pool: &Pool,
+    make: impl Fn(usize) -> T + Sync,
+) {
     for n in counts(pool) {
         plain_and_with_work!(pool, |view| {
             // Each row holds what its neighbour should get, so that a row under
@@ -284,9 +287,14 @@ fn plain_chunks() {
             let expected: Vec<_> =
                 (0..len).map(|i| i.checked_div(chunk_len).map_or(0, |i| i + 1)).collect();
             assert_eq!(data, expected);
-            pool.for_each_chunk_init(&mut data, chunk_len, || 2, |two, _, chunk| {
-                chunk.iter_mut().for_each(|x| *x *= *two);
-            });
+            pool.for_each_chunk_init(
+                &mut data,
+                chunk_len,
+                || 2,
+                |two, _, chunk| {
+                    chunk.iter_mut().for_each(|x| *x *= *two);
+                },
+            );
             assert!(data.iter().zip(&expected).all(|(x, once)| *x == 2 * once || chunk_len == 0));
         }
     });

@@ -109,19 +109,8 @@ fn chunks<M: Module>(len: usize, chunk_len: usize, work: usize) -> Done<(usize, 
 const LENGTHS: [usize; 11] = [0, 1, 2, 3, 4, 5, 31, 64, 100, 1000, 4097];
 
 /// Rows or chunks times these cross the gate at one row, at two, at many.
-const WORK: [usize; 11] = [
-    0,
-    1,
-    63,
-    256,
-    2560,
-    127_999,
-    128_000,
-    255_999,
-    256_000,
-    usize::MAX / 2,
-    usize::MAX,
-];
+const WORK: [usize; 11] =
+    [0, 1, 63, 256, 2560, 127_999, 128_000, 255_999, 256_000, usize::MAX / 2, usize::MAX];
 
 fn same_rows() {
     for len in LENGTHS {
@@ -236,10 +225,16 @@ fn below_the_gate_everything_is_on_the_caller() {
         });
         assert_eq!(order.into_inner().unwrap(), (0..1000).collect::<Vec<_>>());
         let order = Mutex::new(Vec::new());
-        M::for_each_chunk_init(&mut [0.0; 1000], 10, 2559, || (), |(), i, _| {
-            assert_eq!(std::thread::current().id(), me);
-            order.lock().unwrap().push(i);
-        });
+        M::for_each_chunk_init(
+            &mut [0.0; 1000],
+            10,
+            2559,
+            || (),
+            |(), i, _| {
+                assert_eq!(std::thread::current().id(), me);
+                order.lock().unwrap().push(i);
+            },
+        );
         assert_eq!(order.into_inner().unwrap(), (0..100).collect::<Vec<_>>());
     }
     bounded!();
@@ -260,11 +255,17 @@ fn panics<M: Module>() {
         assert_eq!(rows::<M>(100, 100, n_cols).calls.len(), 100);
 
         let payload = panic_of(|| {
-            M::for_each_chunk_init(&mut [0.0; 100], 3, n_cols, || (), |(), i, _| {
-                if i == 32 {
-                    std::panic::panic_any(Custom(i));
-                }
-            });
+            M::for_each_chunk_init(
+                &mut [0.0; 100],
+                3,
+                n_cols,
+                || (),
+                |(), i, _| {
+                    if i == 32 {
+                        std::panic::panic_any(Custom(i));
+                    }
+                },
+            );
         });
         assert_eq!(payload.downcast_ref(), Some(&Custom(32)));
 
@@ -292,9 +293,15 @@ fn nested<M: Module>() -> Vec<u32> {
     M::for_each_row(&mut out, 64, 256_000, |row, out| {
         let mut inner = vec![0.0f32; 8];
         M::for_each_row(&mut inner, 8, 256_000, |i, x| *x = (row * i) as f32);
-        M::for_each_chunk_init(&mut inner, 4, 256_000, || 1.0, |one, _, chunk| {
-            chunk.iter_mut().for_each(|x| *x += *one);
-        });
+        M::for_each_chunk_init(
+            &mut inner,
+            4,
+            256_000,
+            || 1.0,
+            |one, _, chunk| {
+                chunk.iter_mut().for_each(|x| *x += *one);
+            },
+        );
         *out = inner.iter().sum();
     });
     out.into_iter().map(f32::to_bits).collect()

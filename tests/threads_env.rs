@@ -29,7 +29,20 @@ fn values() -> Vec<(OsString, Option<usize>)> {
         (text.into(), text.trim().parse::<usize>().ok().filter(|n| (1..=100_000).contains(n)))
     });
     let bad = [
-        "", " ", "0", "+0", "00", "-1", "+", "0x4", "4.0", "4 4", "4,", "four", "\u{664}", "1e3",
+        "",
+        " ",
+        "0",
+        "+0",
+        "00",
+        "-1",
+        "+",
+        "0x4",
+        "4.0",
+        "4 4",
+        "4,",
+        "four",
+        "\u{664}",
+        "1e3",
         "18446744073709551616",
     ];
     let bad = bad.map(|text| (text.into(), None));
@@ -60,7 +73,10 @@ fn each_value_at_each_place() {
                 let of_cpu = if name == "FERROX_GEMV_THREADS" { 9 } else { expected };
                 assert_eq!(resolve_cpu_threads(), of_cpu, "{name}={value:?}");
                 if place > 0 {
-                    assert_eq!(resolve_gemv_threads(), ferrox_core::threads::resolve_gemv_threads());
+                    assert_eq!(
+                        resolve_gemv_threads(),
+                        ferrox_core::threads::resolve_gemv_threads()
+                    );
                     assert_eq!(resolve_cpu_threads(), ferrox_core::threads::resolve_cpu_threads());
                 }
                 SETTINGS.into_iter().for_each(|name| set(name, None));

@@ -25,7 +25,8 @@ impl Bound {
         let watch = std::thread::spawn(move || {
             if ended.recv_timeout(bound) == Err(RecvTimeoutError::Timeout) {
                 // Not by `eprintln`, which libtest captures and an abort loses.
-                let _ = writeln!(std::io::stderr(), "\ntest {name} hangs: not over after {bound:?}");
+                let _ =
+                    writeln!(std::io::stderr(), "\ntest {name} hangs: not over after {bound:?}");
                 std::process::abort();
             }
         });

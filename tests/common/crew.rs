@@ -93,8 +93,10 @@ pub fn on_all_threads(pool: &Pool, f: impl Fn(usize) + Sync) -> Vec<ThreadId> {
             }
             f(slot);
         });
-        let threads: Vec<ThreadId> =
-            threads.into_iter().map(|id| id.into_inner().unwrap().expect("each slot runs")).collect();
+        let threads: Vec<ThreadId> = threads
+            .into_iter()
+            .map(|id| id.into_inner().unwrap().expect("each slot runs"))
+            .collect();
         if (1..width).all(|slot| !threads[..slot].contains(&threads[slot])) {
             return threads;
         }

@@ -14,7 +14,7 @@ pub mod tasks;
 
 pub use bound::Bound;
 pub use child::{done, Isolated};
-pub use crew::{on_all_threads, LatePool, Latch};
+pub use crew::{on_all_threads, Latch, LatePool};
 pub use logs::{record_logs, warnings};
 
 /// The path of the function that it is written in, without the crate's name:
@@ -47,6 +47,11 @@ pub fn name_of(here: &'static str) -> &'static str {
     // A closure's path goes on behind the function's.
     let path = path.split("::{{closure}}").next().unwrap_or(path);
     path.split_once("::").map_or(path, |(_, name)| name)
+}
+
+/// One more.
+pub fn tick(counter: &std::sync::atomic::AtomicUsize) {
+    counter.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
 }
 
 /// The payload of the panic that `f` raises.
