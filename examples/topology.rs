@@ -27,12 +27,8 @@ Without a source it reads this machine, and asks each worker of a pool where
 it is. Settings are those of the environment, as for a pool.";
 
 /// The settings of a pool's width, in the order of precedence.
-const SETTINGS: [&str; 4] = [
-    "ROWPOOL_NUM_THREADS",
-    "FERROX_GEMV_THREADS",
-    "FERROX_CPU_THREADS",
-    "RAYON_NUM_THREADS",
-];
+const SETTINGS: [&str; 4] =
+    ["ROWPOOL_NUM_THREADS", "FERROX_GEMV_THREADS", "FERROX_CPU_THREADS", "RAYON_NUM_THREADS"];
 
 enum Source {
     ThisMachine,
@@ -136,10 +132,8 @@ fn pc(record: &Value) -> Result<Topology, String> {
             },
         })
     });
-    let records = windows::Records {
-        cores: cores.collect::<Result<_, String>>()?,
-        ..Default::default()
-    };
+    let records =
+        windows::Records { cores: cores.collect::<Result<_, String>>()?, ..Default::default() };
     let mask = match &record["process_mask"] {
         Value::Null => 0,
         mask => hex(mask).ok_or_else(|| format!("cannot read the process_mask {mask}"))?,
@@ -156,10 +150,7 @@ fn settings() -> Settings {
     let find = |name: &&str| {
         let threads = std::env::var(name).ok()?.trim().parse().ok();
         let threads = threads.filter(|&threads: &usize| threads > 0)?;
-        Some(Settings {
-            threads: Some(threads),
-            source: name.to_string(),
-        })
+        Some(Settings { threads: Some(threads), source: name.to_string() })
     };
     SETTINGS.iter().find_map(find).unwrap_or_default()
 }

@@ -130,10 +130,7 @@ fn windows_machines() {
                 mask: hex(core["mask"].as_str().unwrap()),
             },
         });
-        let facts = windows::Records {
-            cores: cores.collect(),
-            ..Default::default()
-        };
+        let facts = windows::Records { cores: cores.collect(), ..Default::default() };
         let mask = record["process_mask"].as_str().map_or(0, hex);
         let process = windows::GroupMask { group: 0, mask };
         let threads = threads(&windows::topology(&facts, process, 1));

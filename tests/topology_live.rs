@@ -17,9 +17,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rowpool::topology::{
-    parse, usable_cpus, usable_cpus_now, CpuSet, Settings, Topology, Width,
-};
+use rowpool::topology::{parse, usable_cpus, usable_cpus_now, CpuSet, Settings, Topology, Width};
 
 /// What the child is to do.
 const CHILD: &str = "ROWPOOL_TOPOLOGY_CHILD";

@@ -92,11 +92,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// What holds for the width of whatever system.
@@ -112,10 +108,7 @@ fn holds(topology: &Topology, threads: Option<usize>) {
     assert!(!width.reason.to_string().contains('\n'));
 
     // A setting is obeyed, on the CPUs that there are.
-    let settings = Settings {
-        threads,
-        source: "test".into(),
-    };
+    let settings = Settings { threads, source: "test".into() };
     let set = Width::new(topology, &settings);
     if let Some(threads) = threads.filter(|&threads| threads > 0) {
         assert_eq!(set.threads, threads);
@@ -197,7 +190,8 @@ fn mac_key() -> impl Strategy<Value = String> {
 
 fn group_mask() -> impl Strategy<Value = GroupMask> {
     let group = prop_oneof![4 => 0..3u16, 1 => any::<u16>()];
-    let mask = prop_oneof![1 => any::<u64>(), 3 => (0..64u32).prop_map(|bit| 3u64.rotate_left(bit))];
+    let mask =
+        prop_oneof![1 => any::<u64>(), 3 => (0..64u32).prop_map(|bit| 3u64.rotate_left(bit))];
     (group, mask).prop_map(|(group, mask)| GroupMask { group, mask })
 }
 

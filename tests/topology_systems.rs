@@ -34,7 +34,8 @@ fn levels(levels: &[(&str, i64)]) -> Topology {
 #[test]
 fn mac_levels() {
     use Rule::{LevelName, LevelOrder};
-    let table: [(&[(&str, i64)], usize, Rule); 9] = [
+    type Case = (&'static [(&'static str, i64)], usize, Rule);
+    let table: [Case; 9] = [
         (&[("Performance", 4), ("Efficiency", 4)], 4, LevelName),
         (&[("Super", 6), ("Performance", 12)], 18, LevelName),
         (&[("Super", 2), ("Performance", 4), ("Efficiency", 6)], 6, LevelName),
@@ -119,10 +120,7 @@ fn mac_clusters_are_the_shared_l2() {
 }
 
 fn core(efficiency: u8, group: u16, mask: u64) -> Core {
-    Core {
-        efficiency,
-        cpus: GroupMask { group, mask },
-    }
+    Core { efficiency, cpus: GroupMask { group, mask } }
 }
 
 /// 2 P-cores with SMT on CPUs 0 to 3, 2 E-cores on 4 and 5.
@@ -151,7 +149,8 @@ fn windows_classes_and_masks() {
     assert_eq!(reason(0, u64::MAX), all, "and more than there is");
     let some = "1 of 6 CPUs: performance cores by EfficiencyClass; affinity mask of 4; no quota";
     assert_eq!(reason(0, 0b111100), (some.to_string(), vec![2]));
-    let slow = "2 of 6 CPUs: affinity mask of 2 without a performance core (by EfficiencyClass); no quota";
+    let slow =
+        "2 of 6 CPUs: affinity mask of 2 without a performance core (by EfficiencyClass); no quota";
     assert_eq!(reason(0, 0b110000), (slow.to_string(), vec![4, 5]));
 }
 
@@ -172,19 +171,15 @@ fn a_mask_is_of_its_own_group() {
 fn windows_without_records() {
     let width = width(&pc(&Records::default(), 0, 0b1));
     assert_eq!((width.threads, width.reason.rule()), (3, Some(Rule::Parallelism)));
-    let nonsense = Records {
-        cores: vec![core(9, u16::MAX, u64::MAX), core(0, 0, 0)],
-        ..Records::default()
-    };
+    let nonsense =
+        Records { cores: vec![core(9, u16::MAX, u64::MAX), core(0, 0, 0)], ..Records::default() };
     assert_eq!(pc(&nonsense, 0, 0).rule, Rule::Parallelism);
 }
 
 #[test]
 fn the_lower_of_three_classes_are_slower_each() {
-    let records = Records {
-        cores: vec![core(0, 0, 1), core(1, 0, 2), core(2, 0, 4)],
-        ..Records::default()
-    };
+    let records =
+        Records { cores: vec![core(0, 0, 1), core(1, 0, 2), core(2, 0, 4)], ..Records::default() };
     let topology = pc(&records, 0, 0);
     let kinds: Vec<_> = topology.cpus.iter().map(|cpu| (cpu.kind, cpu.capacity)).collect();
     use CoreKind::{Efficiency, Performance};
@@ -206,7 +201,13 @@ fn windows_caches_and_nodes() {
 }
 
 /// A record as Windows lays it out for pointers of this many bytes.
-fn record(relation: u32, body: &[u8], count_at: usize, masks: &[(u64, u16)], pointer: usize) -> Vec<u8> {
+fn record(
+    relation: u32,
+    body: &[u8],
+    count_at: usize,
+    masks: &[(u64, u16)],
+    pointer: usize,
+) -> Vec<u8> {
     let mut bytes = vec![0; 8];
     bytes.extend(body);
     bytes.resize(count_at, 0);

@@ -27,10 +27,7 @@ fn hybrid(more: &[(&str, &str)]) -> Topology {
 }
 
 fn set(threads: usize) -> Settings {
-    Settings {
-        threads: Some(threads),
-        source: "ROWPOOL_NUM_THREADS".into(),
-    }
+    Settings { threads: Some(threads), source: "ROWPOOL_NUM_THREADS".into() }
 }
 
 #[test]

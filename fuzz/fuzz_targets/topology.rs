@@ -22,7 +22,11 @@ fuzz_target!(|bytes: &[u8]| {
     }
     // A file of two lines stands for the two files of version 1.
     let (quota, period) = text.split_once('\n').unwrap_or((&text, ""));
-    let quotas = [parse::cpu_max(&text), parse::cfs_quota(quota, Some(period)), parse::cfs_quota(quota, None)];
+    let quotas = [
+        parse::cpu_max(&text),
+        parse::cfs_quota(quota, Some(period)),
+        parse::cfs_quota(quota, None),
+    ];
     for quota in quotas.into_iter().flatten() {
         assert!((1..=MAX_CPUS).contains(&quota.whole_cpus()));
         assert!(quota.cpus() > 0.0);

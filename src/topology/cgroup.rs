@@ -28,10 +28,7 @@ const MAX_MOUNTS: usize = 64;
 pub(crate) fn quota(tree: &Tree<'_>) -> Option<Quota> {
     let mut mounts = parse::cgroup_mounts(&tree.text("proc/mounts").unwrap_or_default());
     if mounts.is_empty() {
-        mounts.extend(USUAL_PLACES.map(|(v2, path)| CgroupMount {
-            v2,
-            path: path.to_string(),
-        }));
+        mounts.extend(USUAL_PLACES.map(|(v2, path)| CgroupMount { v2, path: path.to_string() }));
     }
     mounts.truncate(MAX_MOUNTS);
     let own = parse::own_cgroups(&tree.text("proc/self/cgroup").unwrap_or_default());
@@ -50,10 +47,7 @@ pub(crate) fn quota(tree: &Tree<'_>) -> Option<Quota> {
 fn smallest_on_the_way(tree: &Tree<'_>, mount: &CgroupMount, group: &str) -> Option<Quota> {
     // A path with `..` is outside of what this mount shows.
     let inside = !group.split('/').any(|name| name == "..");
-    let names = group
-        .split('/')
-        .filter(|name| inside && !name.is_empty())
-        .take(MAX_DEPTH);
+    let names = group.split('/').filter(|name| inside && !name.is_empty()).take(MAX_DEPTH);
     let mut dir = mount.path.trim_end_matches('/').to_string();
     let mut smallest = group_quota(tree, mount.v2, &dir);
     for name in names {

@@ -85,9 +85,7 @@ impl CpuSet {
     /// assert!(set.contains(4) && !set.contains(3));
     /// ```
     pub fn contains(&self, cpu: usize) -> bool {
-        self.words
-            .get(cpu / 64)
-            .is_some_and(|word| word & (1 << (cpu % 64)) != 0)
+        self.words.get(cpu / 64).is_some_and(|word| word & (1 << (cpu % 64)) != 0)
     }
 
     /// Number of CPUs in the set.
@@ -117,9 +115,7 @@ impl CpuSet {
     /// ```
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.words.iter().enumerate().flat_map(|(i, &word)| {
-            (0..64)
-                .filter(move |bit| word & (1 << bit) != 0)
-                .map(move |bit| i * 64 + bit)
+            (0..64).filter(move |bit| word & (1 << bit) != 0).map(move |bit| i * 64 + bit)
         })
     }
 
@@ -132,12 +128,7 @@ impl CpuSet {
     /// assert_eq!(a.intersection(&b).to_string(), "2");
     /// ```
     pub fn intersection(&self, other: &CpuSet) -> CpuSet {
-        let mut words: Vec<u64> = self
-            .words
-            .iter()
-            .zip(&other.words)
-            .map(|(a, b)| a & b)
-            .collect();
+        let mut words: Vec<u64> = self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect();
         while words.last() == Some(&0) {
             words.pop();
         }

@@ -175,12 +175,8 @@ impl Quota {
     /// assert!(rowpool::topology::Quota::new(u64::MAX, 100_000).is_none());
     /// ```
     pub fn new(quota_us: u64, period_us: u64) -> Option<Quota> {
-        let sane =
-            quota_us > 0 && period_us > 0 && quota_us / period_us <= MAX_CPUS as u64;
-        sane.then_some(Quota {
-            quota_us,
-            period_us,
-        })
+        let sane = quota_us > 0 && period_us > 0 && quota_us / period_us <= MAX_CPUS as u64;
+        sane.then_some(Quota { quota_us, period_us })
     }
 
     /// The quota in CPUs.
@@ -255,9 +251,9 @@ impl Topology {
     pub(crate) fn allowed_by(&self, mask: Option<&CpuSet>) -> CpuSet {
         let online = self.online();
         match mask {
-            Some(mask) => Some(online.intersection(mask))
-                .filter(|both| !both.is_empty())
-                .unwrap_or(online),
+            Some(mask) => {
+                Some(online.intersection(mask)).filter(|both| !both.is_empty()).unwrap_or(online)
+            }
             None => online,
         }
     }

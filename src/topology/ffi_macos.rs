@@ -14,13 +14,7 @@ pub(crate) fn read_key(key: &str) -> Option<Value> {
     // and `len` is the size of `bytes`, so no more is written than fits. A
     // null new value of length 0 changes nothing.
     let failed = unsafe {
-        libc::sysctlbyname(
-            name.as_ptr(),
-            bytes.as_mut_ptr().cast(),
-            &mut len,
-            ptr::null_mut(),
-            0,
-        )
+        libc::sysctlbyname(name.as_ptr(), bytes.as_mut_ptr().cast(), &mut len, ptr::null_mut(), 0)
     } != 0;
     let value = bytes.get(..len).filter(|_| !failed)?;
     // The type is not told; of the keys read here only the names are texts.

@@ -50,10 +50,7 @@ pub(crate) fn process_mask() -> GroupMask {
             && GetProcessAffinityMask(process, &mut mask, &mut system) != 0
     };
     match known && count == 1 {
-        true => GroupMask {
-            group: groups[0],
-            mask: mask as u64,
-        },
+        true => GroupMask { group: groups[0], mask: mask as u64 },
         false => GroupMask::default(),
     }
 }

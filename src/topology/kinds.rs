@@ -34,11 +34,7 @@ pub(crate) struct Kinds {
 impl Kinds {
     /// All CPUs alike.
     pub(crate) fn uniform(online: &CpuSet) -> Kinds {
-        Kinds {
-            rule: Rule::Uniform,
-            fast: online.clone(),
-            capacities: Vec::new(),
-        }
+        Kinds { rule: Rule::Uniform, fast: online.clone(), capacities: Vec::new() }
     }
 
     /// By a figure of merit of each CPU. `None` (go on to the next rule) when
@@ -78,7 +74,11 @@ impl Kinds {
     /// By the kernel's list of the P-cores. `None` when it names all CPUs or
     /// none of them. The capacities are those of `figures`, the outcome of a
     /// later rule, where there is one.
-    pub(crate) fn by_name(p_cores: &CpuSet, online: &CpuSet, figures: Option<Kinds>) -> Option<Kinds> {
+    pub(crate) fn by_name(
+        p_cores: &CpuSet,
+        online: &CpuSet,
+        figures: Option<Kinds>,
+    ) -> Option<Kinds> {
         let fast = online.intersection(p_cores);
         if fast.is_empty() || fast == *online {
             return None;
@@ -91,11 +91,7 @@ impl Kinds {
                 .map(|id| (id, NAMED_EFFICIENCY))
                 .collect(),
         };
-        Some(Kinds {
-            rule: Rule::CpuCore,
-            fast,
-            capacities,
-        })
+        Some(Kinds { rule: Rule::CpuCore, fast, capacities })
     }
 
     /// Writes kinds and capacities into the CPUs.

@@ -75,23 +75,16 @@ fn describe(tree: &Tree<'_>, online: &CpuSet) -> Topology {
     cores(tree, online, &mut cpus);
     nodes(tree, &mut cpus);
     clusters(tree, online, &mut cpus);
-    Topology {
-        cpus,
-        mask: None,
-        quota: None,
-        rule: kinds.rule,
-        bindable: BINDABLE,
-    }
+    Topology { cpus, mask: None, quota: None, rule: kinds.rule, bindable: BINDABLE }
 }
 
 /// Applies the rules in their order; reads only what the next one needs, since
 /// `highest_perf` may cost a call into the firmware for each CPU.
 fn kinds(tree: &Tree<'_>, online: &CpuSet) -> Kinds {
     let list = |path: &str| tree.text(path).map(|text| parse::cpu_list(&text));
-    if let (Some(p_cores), Some(_)) = (
-        list("sys/devices/cpu_core/cpus"),
-        list("sys/devices/cpu_atom/cpus"),
-    ) {
+    if let (Some(p_cores), Some(_)) =
+        (list("sys/devices/cpu_core/cpus"), list("sys/devices/cpu_atom/cpus"))
+    {
         let figures = by_capacity(tree, online).or_else(|| by_highest_perf(tree, online));
         if let Some(kinds) = Kinds::by_name(&p_cores, online, figures) {
             return kinds;
@@ -198,7 +191,8 @@ fn siblings(tree: &Tree<'_>, id: usize) -> Option<CpuSet> {
 
 fn nodes(tree: &Tree<'_>, cpus: &mut [Cpu]) {
     for node in tree.numbered(NODES, "node") {
-        let Some(set) = list_or_mask(tree, &format!("{NODES}/node{node}/cpu"), "list", "map") else {
+        let Some(set) = list_or_mask(tree, &format!("{NODES}/node{node}/cpu"), "list", "map")
+        else {
             continue;
         };
         for cpu in cpus.iter_mut().filter(|cpu| set.contains(cpu.id)) {

@@ -76,9 +76,7 @@ pub fn topology(read: impl Fn(&str) -> Option<Value>, parallelism: usize) -> Top
             };
             // Intel: the counts above one thread a core are siblings.
             let threads = match rule {
-                Rule::PhysicalCpu => keys
-                    .count("hw.logicalcpu")
-                    .or_else(|| keys.count("hw.ncpu")),
+                Rule::PhysicalCpu => keys.count("hw.logicalcpu").or_else(|| keys.count("hw.ncpu")),
                 _ => None,
             };
             let level = Level {
@@ -108,9 +106,9 @@ impl<R: Fn(&str) -> Option<Value>> Keys<R> {
     /// A count that makes sense: at least 1, at most [`MAX_CPUS`].
     fn count(&self, key: &str) -> Option<usize> {
         match (self.read)(key)? {
-            Value::Number(number) => usize::try_from(number)
-                .ok()
-                .filter(|count| (1..=MAX_CPUS).contains(count)),
+            Value::Number(number) => {
+                usize::try_from(number).ok().filter(|count| (1..=MAX_CPUS).contains(count))
+            }
             Value::Text(_) => None,
         }
     }
@@ -184,11 +182,5 @@ fn by_levels(levels: &[Level], rule: Rule) -> Topology {
         cluster += level.cores.div_ceil(level.cores_per_cache);
     }
     cpus.truncate(MAX_CPUS);
-    Topology {
-        cpus,
-        mask: None,
-        quota: None,
-        rule,
-        bindable: 0,
-    }
+    Topology { cpus, mask: None, quota: None, rule, bindable: 0 }
 }

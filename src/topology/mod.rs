@@ -114,10 +114,7 @@ fn current_mask() -> Option<CpuSet> {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn detect(parallelism: usize) -> Topology {
-    let live = linux::Live {
-        mask: current_mask(),
-        parallelism: Some(parallelism),
-    };
+    let live = linux::Live { mask: current_mask(), parallelism: Some(parallelism) };
     linux::read(Path::new("/"), live)
 }
 
@@ -128,19 +125,10 @@ fn detect(parallelism: usize) -> Topology {
 
 #[cfg(windows)]
 fn detect(parallelism: usize) -> Topology {
-    windows::topology(
-        &ffi_windows::records(),
-        ffi_windows::process_mask(),
-        parallelism,
-    )
+    windows::topology(&ffi_windows::records(), ffi_windows::process_mask(), parallelism)
 }
 
-#[cfg(not(any(
-    target_os = "linux",
-    target_os = "android",
-    target_vendor = "apple",
-    windows
-)))]
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple", windows)))]
 fn detect(parallelism: usize) -> Topology {
     // No known call to bind a thread: nothing is bindable.
     Topology::equal(parallelism, Rule::Parallelism, 0)

@@ -61,10 +61,7 @@ fn list_piece(piece: &str) -> Option<(usize, usize, usize, usize)> {
 }
 
 fn cpu_number(text: &str) -> Option<usize> {
-    text.trim()
-        .parse::<usize>()
-        .ok()
-        .filter(|&cpu| cpu < MAX_CPUS)
+    text.trim().parse::<usize>().ok().filter(|&cpu| cpu < MAX_CPUS)
 }
 
 /// A CPU mask in hex words of 32 bits, the lowest last, such as
@@ -122,9 +119,7 @@ pub fn status_mask(text: &str) -> Option<CpuSet> {
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
     let list = field("Cpus_allowed_list:").map(cpu_list);
     let mask = || field("Cpus_allowed:").map(cpu_mask);
-    list.filter(|set| !set.is_empty())
-        .or_else(mask)
-        .filter(|set| !set.is_empty())
+    list.filter(|set| !set.is_empty()).or_else(mask).filter(|set| !set.is_empty())
 }
 
 /// The text of a cgroup v2 `cpu.max` (`150000 100000`, in µs); `None` when it
@@ -197,10 +192,7 @@ pub fn cgroup_mounts(text: &str) -> Vec<CgroupMount> {
             let options = fields.next()?;
             let v2 = kind == "cgroup2";
             let v1 = kind == "cgroup" && options.split(',').any(|o| o == "cpu");
-            (v1 || v2).then(|| CgroupMount {
-                v2,
-                path: unescape(path),
-            })
+            (v1 || v2).then(|| CgroupMount { v2, path: unescape(path) })
         })
         .collect()
 }

@@ -82,20 +82,10 @@ impl Reason {
         let (cpus, rule, quota) = (topology.cpus.len(), topology.rule, topology.quota);
         let left = topology.allowed().len();
         match quota {
-            Some(quota) if threads < cores => Reason::Quota {
-                threads,
-                cpus,
-                cores,
-                rule,
-                quota,
-            },
-            _ if !mask_has_fast => Reason::NoPerformanceCore {
-                threads,
-                cpus,
-                rule,
-                mask: left,
-                quota,
-            },
+            Some(quota) if threads < cores => Reason::Quota { threads, cpus, cores, rule, quota },
+            _ if !mask_has_fast => {
+                Reason::NoPerformanceCore { threads, cpus, rule, mask: left, quota }
+            }
             _ => Reason::Cores {
                 threads,
                 cpus,
@@ -127,21 +117,11 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Setting {
-                threads,
-                source,
-                usable,
-            } => {
-                let plural = plural(*threads);
-                write!(f, "{threads} thread{plural}: set by {source}; {usable} CPU{} usable", self::plural(*usable))
+            Reason::Setting { threads, source, usable } => {
+                write!(f, "{threads} thread{}: set by {source}; ", plural(*threads))?;
+                write!(f, "{usable} CPU{} usable", plural(*usable))
             }
-            Reason::Cores {
-                threads,
-                cpus,
-                rule,
-                mask,
-                quota,
-            } => {
+            Reason::Cores { threads, cpus, rule, mask, quota } => {
                 of(f, *threads, *cpus)?;
                 match rule {
                     Rule::Uniform => f.write_str("one per physical core, all equal")?,
@@ -158,13 +138,7 @@ impl fmt::Display for Reason {
                     None => f.write_str("; no quota"),
                 }
             }
-            Reason::NoPerformanceCore {
-                threads,
-                cpus,
-                rule,
-                mask,
-                quota,
-            } => {
+            Reason::NoPerformanceCore { threads, cpus, rule, mask, quota } => {
                 of(f, *threads, *cpus)?;
                 write!(f, "affinity mask of {mask} without a performance core (by {rule})")?;
                 match quota {
@@ -172,13 +146,7 @@ impl fmt::Display for Reason {
                     None => f.write_str("; no quota"),
                 }
             }
-            Reason::Quota {
-                threads,
-                cpus,
-                cores,
-                quota,
-                ..
-            } => {
+            Reason::Quota { threads, cpus, cores, quota, .. } => {
                 of(f, *threads, *cpus)?;
                 write!(f, "quota {quota}; {cores} cores without it")
             }

@@ -64,9 +64,8 @@ impl<'a> Tree<'a> {
 
     /// The path below the root; `..` in it leads nowhere.
     fn below(&self, path: &str) -> PathBuf {
-        let names = Path::new(path)
-            .components()
-            .filter(|part| matches!(part, Component::Normal(_)));
+        let names =
+            Path::new(path).components().filter(|part| matches!(part, Component::Normal(_)));
         let mut below = self.root.to_path_buf();
         below.extend(names);
         below

@@ -49,18 +49,12 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::Exceeds {
-                variable,
-                threads,
-                usable: 1,
-                bound,
-            } => write!(f, "{variable}={threads} exceeds the one CPU of {bound}"),
-            Warning::Exceeds {
-                variable,
-                threads,
-                usable,
-                bound,
-            } => write!(f, "{variable}={threads} exceeds the {usable} CPUs of {bound}"),
+            Warning::Exceeds { variable, threads, usable: 1, bound } => {
+                write!(f, "{variable}={threads} exceeds the one CPU of {bound}")
+            }
+            Warning::Exceeds { variable, threads, usable, bound } => {
+                write!(f, "{variable}={threads} exceeds the {usable} CPUs of {bound}")
+            }
             Warning::LessThanOneCpu { hundredths } => write!(
                 f,
                 "the quota of {}.{:02} CPUs stops even one thread for a part of each period",
@@ -79,22 +73,14 @@ impl fmt::Display for Warning {
 /// let found = warnings(&topology, |name| (name == "RAYON_NUM_THREADS").then(|| "99999".into()));
 /// assert!(found.iter().any(|w| w.to_string().starts_with("RAYON_NUM_THREADS=99999 exceeds the ")));
 /// ```
-pub fn warnings(
-    topology: &Topology,
-    variable: impl Fn(&str) -> Option<String>,
-) -> Vec<Warning> {
+pub fn warnings(topology: &Topology, variable: impl Fn(&str) -> Option<String>) -> Vec<Warning> {
     let usable = usable_cpus(topology);
     let bound = bound(topology, usable);
     let exceeding = VARIABLES.iter().filter_map(|&name| {
         // OpenMP takes a list, one number for each level of nesting.
         let value = variable(name)?;
         let threads: usize = value.split(',').next()?.trim().parse().ok()?;
-        (threads > usable).then_some(Warning::Exceeds {
-            variable: name,
-            threads,
-            usable,
-            bound,
-        })
+        (threads > usable).then_some(Warning::Exceeds { variable: name, threads, usable, bound })
     });
     let quota = topology.quota.map(|quota| (quota.cpus() * 100.0) as u32);
     quota

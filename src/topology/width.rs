@@ -81,10 +81,7 @@ impl Width {
             ),
             None => {
                 let threads = physical.min(limit).max(1);
-                (
-                    threads,
-                    Reason::of_rule(topology, threads, physical, mask_has_fast),
-                )
+                (threads, Reason::of_rule(topology, threads, physical, mask_has_fast))
             }
         };
         let mut chosen = order(topology);
@@ -172,9 +169,7 @@ pub fn placement(topology: &Topology) -> Vec<usize> {
 fn candidates(topology: &Topology) -> (Vec<&Cpu>, bool) {
     let allowed = topology.allowed();
     let usable = || topology.cpus.iter().filter(|cpu| allowed.contains(cpu.id));
-    let fast: Vec<&Cpu> = usable()
-        .filter(|cpu| cpu.kind == CoreKind::Performance)
-        .collect();
+    let fast: Vec<&Cpu> = usable().filter(|cpu| cpu.kind == CoreKind::Performance).collect();
     match fast.is_empty() {
         true => (usable().collect(), false),
         false => (fast, true),

@@ -146,8 +146,7 @@ fn classes(cores: &[Core]) -> Vec<u8> {
 /// Each class is taken as [`NAMED_EFFICIENCY`] of the one above it: Windows
 /// orders the classes and gives no figures.
 fn capacity(steps: usize) -> u32 {
-    (0..steps.min(8)).fold(FULL_CAPACITY, |above, _| above * NAMED_EFFICIENCY / 1024)
-        .max(1)
+    (0..steps.min(8)).fold(FULL_CAPACITY, |above, _| above * NAMED_EFFICIENCY / 1024).max(1)
 }
 
 fn of_group(cpus: &mut [Cpu], of: GroupMask) -> impl Iterator<Item = &mut Cpu> {
