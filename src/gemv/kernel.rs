@@ -21,18 +21,16 @@ const LANES: usize = 32;
 /// the call, short enough for all streams to be fetched ahead.
 const SEGMENT: usize = 128;
 
-/// Fills `y`, `R` rows at a time, by `rows`, and what is left by `row`.
+/// Fills as much of `y` as `R` rows at a time go, by `rows(first, apart)`, and
+/// returns how much.
 ///
-/// The rows taken together are `y.len() / R` apart. A core that reads one
-/// stream waits for memory at each page; over `R` streams these waits overlap,
-/// and the token of SmolLM2-135M takes half the time (20 to 10 ms on a Xeon of
-/// 2023). Adjacent rows do not help: they share pages, hence a stream.
+/// The rows taken together are `apart = y.len() / R` from each other. A core
+/// that reads one stream waits for memory at each page; over `R` streams these
+/// waits overlap, and the Q8_0 token of SmolLM2-135M takes half the time (20 to
+/// 10 ms on a Xeon of 2023). Adjacent rows do not help: they share pages, hence
+/// a stream.
 #[inline(always)]
-fn lockstep<const R: usize>(
-    y: &mut [f32],
-    rows: impl Fn(usize, usize) -> [f32; R],
-    row: impl Fn(usize) -> f32,
-) {
+fn lockstep<const R: usize>(y: &mut [f32], rows: impl Fn(usize, usize) -> [f32; R]) -> usize {
     let apart = y.len() / R;
     for first in 0..apart {
         let values = rows(first, apart);
@@ -40,19 +38,19 @@ fn lockstep<const R: usize>(
             y[first + r * apart] = values[r];
         }
     }
-    for (i, value) in y.iter_mut().enumerate().skip(R * apart) {
-        *value = row(i);
-    }
+    R * apart
 }
 
 /// `y = w x`; the lengths fit.
 pub(super) fn dense(w: &[f32], x: &[f32], y: &mut [f32]) {
+    let done = dense_lockstep::<F32_ROWS>(w, x, y);
+    dense_lockstep::<1>(&w[done * x.len()..], x, &mut y[done..]);
+}
+
+#[inline(always)]
+fn dense_lockstep<const R: usize>(w: &[f32], x: &[f32], y: &mut [f32]) -> usize {
     let row = |i: usize| &w[i * x.len()..][..x.len()];
-    lockstep::<F32_ROWS>(
-        y,
-        |first, apart| dense_rows(std::array::from_fn(|r| row(first + r * apart)), x),
-        |i| dense_rows([row(i)], x)[0],
-    );
+    lockstep::<R>(y, |first, apart| dense_rows(std::array::from_fn(|r| row(first + r * apart)), x))
 }
 
 /// Column `c` goes to sum `c % LANES`; then the sums are added as a tree, and
@@ -98,12 +96,17 @@ fn dense_segment(sums: &mut [f32; LANES], row: &[f32], x: &[f32]) {
 /// `y = w x` for Q8_0 bytes; the lengths fit.
 pub(super) fn blocks(w: &[u8], x: &[BlockQ8_0], y: &mut [f32]) {
     let bytes = x.len() * BLOCK_BYTES;
+    let done = block_lockstep::<Q8_ROWS>(w, x, y);
+    // A row by itself takes twice as long as among four.
+    let done = done + block_lockstep::<4>(&w[done * bytes..], x, &mut y[done..]);
+    block_lockstep::<1>(&w[done * bytes..], x, &mut y[done..]);
+}
+
+#[inline(always)]
+fn block_lockstep<const R: usize>(w: &[u8], x: &[BlockQ8_0], y: &mut [f32]) -> usize {
+    let bytes = x.len() * BLOCK_BYTES;
     let row = |i: usize| &w[i * bytes..][..bytes];
-    lockstep::<Q8_ROWS>(
-        y,
-        |first, apart| block_rows(std::array::from_fn(|r| row(first + r * apart)), x),
-        |i| block_rows([row(i)], x)[0],
-    );
+    lockstep::<R>(y, |first, apart| block_rows(std::array::from_fn(|r| row(first + r * apart)), x))
 }
 
 /// Block by block: an exact integer dot product, times both scales, added in

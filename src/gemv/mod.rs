@@ -41,7 +41,7 @@ pub use q8::{dequantize_weights, quantize, quantize_weights, BlockQ8_0, BLOCK, B
 /// A multiply-add here in the pool's (0.05 ns). Measured with the matrix in a
 /// 2.x GHz Xeon's cache: Q8_0 0.08 ns with AVX2 or AVX-512, 0.12 without; f32
 /// 0.10 to 0.13. From memory it takes longer, but what is near the break-even
-/// of a fork (some 20 rows of 576 columns) is in a cache.
+/// of a fork (a few rows of 576 columns) is in a cache.
 const OPS: usize = 2;
 
 /// `y = w x` on `pool`: row-major `w` of `y.len()` rows and `x.len()` columns.
