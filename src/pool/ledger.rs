@@ -55,6 +55,12 @@ impl Ledger {
         }
     }
 
+    /// One that takes a fork for `looks` looks.
+    #[cfg(loom)]
+    pub(super) fn with_looks(looks: u32) -> Self {
+        Ledger { looks, ..Ledger::new() }
+    }
+
     /// Counts a region that has ended; true when it is time to measure the fork.
     #[inline(always)]
     pub(super) fn count(&mut self) -> bool {

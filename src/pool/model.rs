@@ -28,9 +28,9 @@ pub struct Setup {
     /// Workers to a gate; one reports on the gate's own line.
     pub group: usize,
     pub wait: Wait,
-    /// Looks before an owner counts as late; 0: as soon as the caller's own
-    /// slot is done.
-    pub grace: u32,
+    /// Looks that a fork takes: the grace of late owners follows it. 0: they
+    /// are relieved as soon as the caller's own slot is done.
+    pub looks: u32,
     /// What each reading of a clock adds.
     pub tick: Duration,
 }
@@ -51,15 +51,13 @@ unsafe impl<F: Fn(usize, usize) + Sync> Shape<F> for Slots {
 
 impl Crew {
     pub fn new(setup: Setup) -> Crew {
-        let Setup { workers, group, wait, grace, tick } = setup;
+        let Setup { workers, group, wait, looks, tick } = setup;
         crate::sync::model::set_tick(tick);
         let window = match wait {
             Wait::Spin => Duration::MAX,
             Wait::Park => Duration::ZERO,
         };
-        let mut ledger = Ledger::new();
-        ledger.grace = grace;
-        Crew(Arc::new(Team::with(workers, window, group, ledger)))
+        Crew(Arc::new(Team::with(workers, window, group, Ledger::with_looks(looks))))
     }
 
     /// The life of worker `worker`.
