@@ -1,7 +1,7 @@
 //! No test waits for ever.
 
 use std::io::Write;
-use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -11,32 +11,50 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// A child's bound, so that it fails before the test that waits for it.
 const LONGEST_IN_CHILD: Duration = Duration::from_secs(25);
 
+/// Where a test is.
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Begins,
+    Watched,
+    Over,
+}
+
 /// Aborts the process unless it is dropped in time.
 pub struct Bound {
-    end: Option<Sender<()>>,
+    phase: Arc<(Mutex<Phase>, Condvar)>,
     watch: Option<JoinHandle<()>>,
 }
 
 impl Bound {
-    /// For the test `name`.
+    /// For the test `name`. The watching thread has started when this returns,
+    /// and does nothing that a test could notice until its end.
     pub fn new(name: &'static str) -> Self {
-        let (end, ended) = channel();
+        let phase = Arc::new((Mutex::new(Phase::Begins), Condvar::new()));
         let bound = if super::child::is_child() { LONGEST_IN_CHILD } else { LONGEST };
+        let watched = Arc::clone(&phase);
         let watch = std::thread::spawn(move || {
-            if ended.recv_timeout(bound) == Err(RecvTimeoutError::Timeout) {
+            let (phase, changed) = &*watched;
+            let mut now = phase.lock().unwrap();
+            *now = Phase::Watched;
+            changed.notify_all();
+            let not_over = |now: &mut Phase| *now != Phase::Over;
+            if changed.wait_timeout_while(now, bound, not_over).unwrap().1.timed_out() {
                 // Not by `eprintln`, which libtest captures and an abort loses.
-                let _ =
-                    writeln!(std::io::stderr(), "\ntest {name} hangs: not over after {bound:?}");
+                let mut out = std::io::stderr();
+                let _ = writeln!(out, "\ntest {name} hangs: not over after {bound:?}");
                 std::process::abort();
             }
         });
-        Bound { end: Some(end), watch: Some(watch) }
+        let begins = |now: &mut Phase| *now == Phase::Begins;
+        drop(phase.1.wait_while(phase.0.lock().unwrap(), begins).unwrap());
+        Bound { phase, watch: Some(watch) }
     }
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        drop(self.end.take());
+        *self.phase.0.lock().unwrap() = Phase::Over;
+        self.phase.1.notify_all();
         if let Some(watch) = self.watch.take() {
             let _ = watch.join();
         }

@@ -1,0 +1,221 @@
+//! I5: no region allocates after the first ones, hot or cold, from callers or
+//! from inside of slots. Each test has a process of its own: there is one
+//! counter, for all threads that say that they are to be counted.
+
+#[macro_use]
+mod common;
+#[path = "common/cpus.rs"]
+mod cpus;
+
+use common::on_all_threads;
+use rowpool::{Pool, PoolBuilder};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
+/// The system's allocator, with a count of what callers and workers ask of it.
+/// (libtest has threads too.)
+struct Counting;
+
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static COUNTED: Cell<bool> = const { Cell::new(false) };
+}
+
+fn count() {
+    if COUNTED.get() {
+        CALLS.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+// SAFETY: all calls go to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: our caller's contract is this call's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: our caller's contract is this call's.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: our caller's contract is this call's.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// A pool's builder whose workers are counted.
+fn counted() -> PoolBuilder {
+    Pool::builder().on_worker_start(|_| COUNTED.set(true))
+}
+
+/// Fails where `work`, or a counted thread during it, allocates or frees.
+fn without_allocation(what: &str, work: impl FnOnce()) {
+    COUNTED.set(true);
+    let before = CALLS.load(Ordering::SeqCst);
+    work();
+    let calls = CALLS.load(Ordering::SeqCst) - before;
+    assert_eq!(calls, 0, "calls of the allocator: {what}");
+}
+
+/// A region of each shape; `data` is the caller's.
+fn each_shape(pool: &Pool, data: &mut [u32]) {
+    let width = pool.num_threads();
+    pool.run(2 * width, |slot| assert!(slot < 2 * width));
+    pool.broadcast(|slot| assert!(slot < width));
+    pool.for_each_index(data.len(), |i| assert!(i < 1000));
+    pool.for_each_range(data.len(), |range| assert!(!range.is_empty()));
+    pool.for_each_row(data, |row, out| *out = row as u32);
+    pool.for_each_chunk(data, 7, |i, chunk| chunk.fill(i as u32));
+    pool.for_each_chunk_init(data, 7, || [0u8; 64], |state, i, _| state[i % 64] += 1);
+    for ops in [0, 100, 100_000, usize::MAX] {
+        let view = pool.with_work(ops);
+        view.run(width, |slot| assert!(slot < width));
+        view.broadcast(|slot| assert!(slot < width));
+        view.for_each_index(data.len(), |i| assert!(i < 1000));
+        view.for_each_range(data.len(), |range| assert!(!range.is_empty()));
+        view.for_each_row(data, |row, out| *out = row as u32);
+        view.for_each_chunk(data, 7, |i, chunk| chunk.fill(i as u32));
+        view.for_each_chunk_init(data, 7, || 0u8, |state, _, _| *state = state.wrapping_add(1));
+    }
+}
+
+/// A pool of which every thread has taken part, and each shape was used.
+fn warm(width: usize, window: Duration) -> Pool {
+    let pool = counted().width(width).spin_window(window).build().unwrap();
+    let mut data = vec![0; 1000];
+    on_all_threads(&pool, |_| ());
+    (0..10).for_each(|_| each_shape(&pool, &mut data));
+    pool
+}
+
+#[test]
+fn the_counter_counts() {
+    bounded!();
+    isolated!().run(|| {
+        let calls = || CALLS.load(Ordering::SeqCst);
+        COUNTED.set(true);
+        let before = calls();
+        drop(std::hint::black_box(vec![1u8; 100]));
+        assert_eq!(calls() - before, 2);
+        let failed = std::panic::catch_unwind(|| {
+            without_allocation("a box", || drop(std::hint::black_box(Box::new(1))));
+        });
+        assert!(failed.is_err());
+        COUNTED.set(false);
+        let pool = warm(2, Duration::from_micros(50));
+        let before = calls();
+        on_all_threads(&pool, |slot| drop(std::hint::black_box(vec![slot; 100])));
+        assert!(calls() - before >= 2 || cpus::CPUS == 1, "workers count");
+    });
+}
+
+#[test]
+fn i5_hot() {
+    bounded!();
+    for width in [1, 2, 4, 12] {
+        isolated!().run(|| {
+            let pool = warm(width, Duration::from_secs(3600));
+            let mut data = vec![0; 1000];
+            without_allocation("hot", || (0..50).for_each(|_| each_shape(&pool, &mut data)));
+        });
+    }
+}
+
+#[test]
+fn i5_cold() {
+    bounded!();
+    for width in [2, 4, 12] {
+        isolated!().run(|| {
+            let pool = warm(width, Duration::ZERO);
+            let mut data = vec![0; 1000];
+            without_allocation("cold", || {
+                for _ in 0..50 {
+                    pool.rest();
+                    each_shape(&pool, &mut data);
+                }
+            });
+        });
+    }
+}
+
+#[test]
+fn i5_inside_of_slots() {
+    bounded!();
+    isolated!().run(|| {
+        let pool = warm(4, Duration::from_secs(3600));
+        let other = warm(3, Duration::ZERO);
+        without_allocation("nested", || {
+            for _ in 0..20 {
+                pool.run(4, |_| {
+                    let mut data = [0; 100];
+                    each_shape(&pool, &mut data);
+                    each_shape(&other, &mut data);
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn i5_many_callers() {
+    bounded!();
+    isolated!().run(|| {
+        let pool = warm(3, Duration::from_micros(50));
+        let phase = Barrier::new(5);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    COUNTED.set(true);
+                    let mut data = vec![0; 1000];
+                    // Twice: what waiting needs is made in the first round.
+                    for _ in 0..2 {
+                        phase.wait();
+                        (0..20).for_each(|_| each_shape(&pool, &mut data));
+                        phase.wait();
+                    }
+                    phase.wait();
+                });
+            }
+            phase.wait();
+            phase.wait();
+            without_allocation("callers that wait", || {
+                phase.wait();
+                phase.wait();
+            });
+            phase.wait();
+        });
+    });
+}
+
+#[test]
+fn i5_the_drop_in() {
+    bounded!();
+    isolated!().env("ROWPOOL_NUM_THREADS", "3").run(|| {
+        counted().build_global().unwrap();
+        use rowpool::threads::{for_each_chunk_init, for_each_row, should_parallelize};
+        let mut y = vec![0.0; 1000];
+        let mut token = || {
+            for work in [1, 1000, 100_000] {
+                for_each_row(&mut y, 1000, work, |row, out| *out = row as f32);
+                for_each_chunk_init(&mut y, 10, work, || 1.0, |one, _, chunk| chunk.fill(*one));
+            }
+        };
+        assert!(should_parallelize(1000, 1000));
+        (0..10).for_each(|_| token());
+        on_all_threads(rowpool::global(), |_| ());
+        without_allocation("the drop-in module", || (0..100).for_each(|_| token()));
+    });
+}
