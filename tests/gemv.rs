@@ -154,6 +154,24 @@ fn bitwise_the_same_at_every_width() {
 }
 
 #[test]
+fn bitwise_the_same_on_every_machine() {
+    // FNV-1a over the bits, as computed on x86-64 with SSE2.
+    let hash = |values: &[f32]| {
+        let bytes = values.iter().flat_map(|value| value.to_bits().to_le_bytes());
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        })
+    };
+    let (rows, cols) = (61, 1376);
+    let (w, x) = (values(rows * cols, 13), values(cols, 14));
+    let mut y = vec![0.0; rows];
+    gemv::f32_serial(&w, &x, &mut y).unwrap();
+    assert_eq!(hash(&y), 1_359_555_087_336_602_895);
+    gemv::q8_0_serial(&q8_matrix(&w), &q8_vector(&x), &mut y).unwrap();
+    assert_eq!(hash(&y), 15_636_453_504_562_559_347);
+}
+
+#[test]
 fn a_row_does_not_depend_on_its_neighbours() {
     let (rows, cols) = (37, 577);
     let (w, x) = (values(rows * cols, 9), values(cols, 10));
