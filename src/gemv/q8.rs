@@ -65,6 +65,7 @@ impl BlockQ8_0 {
     /// values[7] = f32::NAN;
     /// assert!(BlockQ8_0::quantize(&values).scale().is_nan());
     /// ```
+    #[inline]
     #[must_use]
     pub fn quantize(values: &[f32; BLOCK]) -> BlockQ8_0 {
         // Magnitudes compare as their bits do, with infinity and NaN on top.
@@ -169,7 +170,8 @@ fn blocks_in(len: usize) -> Result<usize, ShapeError> {
 }
 
 /// Rounds an input vector `x` for [`q8_0`](super::q8_0), block by block with
-/// [`BlockQ8_0::quantize`]; some 0.1 to 0.3 ns a value, no allocation.
+/// [`BlockQ8_0::quantize`]; 0.7 ns a value with AVX2 or AVX-512, 1 ns with SSE2 (2.x GHz
+/// Xeon); no allocation.
 ///
 /// # Errors
 /// [`ShapeError::NotBlocks`] unless the values are a multiple of 32,
