@@ -162,6 +162,8 @@ fn a_mask_is_of_its_own_group() {
     };
     assert_eq!(width(&pc(&two_groups, 0, 0)).cpus, [0, 1, 64, 65]);
     assert_eq!(width(&pc(&two_groups, 1, 2)).cpus, [65]);
+    assert_eq!(width(&pc(&two_groups, 0, 3)).cpus, [0, 1, 64, 65], "a whole group: no restriction");
+    assert_eq!(pc(&two_groups, 0, 0).mask, None);
     // core_affinity can bind in one group only.
     let width = width(&pc(&two_groups, 0, 0));
     assert_eq!([width.pin(1), width.pin(2)], [Some(1), None]);
