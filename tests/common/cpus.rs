@@ -8,10 +8,21 @@
 #![allow(dead_code, reason = "some binaries build their pools themselves")]
 
 use rowpool::Pool;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// CPUs of this machine, as far as they are known.
 pub const CPUS: usize = if cfg!(all(target_os = "linux", target_env = "gnu")) { 16 } else { 1 };
+
+/// Those that the process may use.
+static ALLOWED: AtomicUsize = AtomicUsize::new(CPUS);
+
+/// Lets the process use the first `cpus` of them: for a test that has its
+/// process for itself.
+pub fn allow(cpus: usize) {
+    assert!((1..=CPUS).contains(&cpus));
+    ALLOWED.store(cpus, Ordering::SeqCst);
+}
 
 /// A pool that uses `width` threads, with a spin window that spares the real
 /// CPUs.
@@ -29,8 +40,9 @@ pub fn pool(width: usize) -> Pool {
 mod lie {
     use libc::{c_char, c_int, c_long, mode_t, pid_t, size_t, DIR};
     use std::ffi::CStr;
+    use std::sync::atomic::Ordering;
 
-    /// The C library's `sched_getaffinity`: CPUs 0 to 15.
+    /// The C library's `sched_getaffinity`: CPUs 0 to 15, or fewer.
     ///
     /// # Safety
     /// `mask` points to `size` bytes.
@@ -40,7 +52,8 @@ mod lie {
         // SAFETY: `size` bytes belong to the mask.
         unsafe {
             mask.write_bytes(0, size);
-            mask.write_bytes(0xff, 2);
+            let bits = u16::MAX >> (super::CPUS - super::ALLOWED.load(Ordering::SeqCst));
+            mask.copy_from(bits.to_le_bytes().as_ptr(), 2);
         }
         0
     }
