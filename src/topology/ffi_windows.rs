@@ -36,21 +36,31 @@ pub(crate) fn records() -> Records {
 }
 
 /// The process's mask with its group; a zero mask where the process has
-/// threads in several groups, or a call fails.
+/// threads in several groups, or the mask cannot be had.
 pub(crate) fn process_mask() -> GroupMask {
-    let mut groups = [0u16; 128];
-    let mut count = groups.len() as u16;
     let (mut mask, mut system) = (0usize, 0usize);
     // SAFETY: the pseudo handle of `GetCurrentProcess` needs no closing and has
-    // all rights; `groups` has room for `count` elements; `count`, `mask` and
-    // `system` live through the calls.
-    let known = unsafe {
-        let process = GetCurrentProcess();
-        GetProcessGroupAffinity(process, &mut count, groups.as_mut_ptr()) != 0
-            && GetProcessAffinityMask(process, &mut mask, &mut system) != 0
-    };
-    match known && count == 1 {
-        true => GroupMask { group: groups[0], mask: mask as u64 },
-        false => GroupMask::default(),
+    // all rights; `mask` and `system` live through the call.
+    let known = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut mask, &mut system) } != 0;
+    match groups().as_slice() {
+        // Not to be had (wine): the first group, as on all but the largest PCs.
+        [] if known => GroupMask { group: 0, mask: mask as u64 },
+        [group] if known => GroupMask { group: *group, mask: mask as u64 },
+        _ => GroupMask::default(),
+    }
+}
+
+/// The groups in which the process has threads; empty where the call fails.
+fn groups() -> Vec<u16> {
+    let mut groups = [0u16; 128];
+    let mut count = groups.len() as u16;
+    // SAFETY: as above; `groups` has room for `count` elements, and both live
+    // through the call.
+    let done =
+        unsafe { GetProcessGroupAffinity(GetCurrentProcess(), &mut count, groups.as_mut_ptr()) }
+            != 0;
+    match groups.get(..usize::from(count)) {
+        Some(groups) if done => groups.to_vec(),
+        _ => Vec::new(),
     }
 }
