@@ -305,7 +305,7 @@ fn mounted_hybrid() {
         println!("skipped: wants two CPUs");
         return;
     };
-    let tree = tree::Tree::new();
+    let tree = tree::Tree::empty();
     let online: CpuSet = allowed.iter().copied().collect();
     tree.write("sys/devices/system/cpu/online", online.to_string().as_bytes());
     tree.write("sys/devices/cpu_core/cpus", last.to_string().as_bytes());
@@ -320,7 +320,7 @@ fn mounted_hybrid() {
 #[test]
 fn mounted_large_host() {
     let allowed = Topology::detect().allowed();
-    let tree = tree::Tree::new();
+    let tree = tree::Tree::empty();
     tree.write("sys/devices/system/cpu/online", b"0-511\n");
     if let Some(says) = says_with_sys(&tree) {
         assert_eq!(says, format!("{0}; {allowed}; {0}; none", allowed.len()));
@@ -335,7 +335,7 @@ fn mounted_quota() {
         println!("skipped: no cgroups are mounted");
         return;
     }
-    let tree = tree::Tree::new();
+    let tree = tree::Tree::empty();
     tree.write("sys/devices/system/cpu/online", b"0-511\n");
     for mount in &mounts {
         let dir = mount.path.trim_start_matches('/');

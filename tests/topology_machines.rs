@@ -24,7 +24,7 @@ struct Machine {
 }
 
 fn topology(machine: &Machine) -> Topology {
-    let tree = tree::Tree::new();
+    let tree = tree::Tree::empty();
     let sys = "sys/devices/system/cpu";
     if !machine.online.is_empty() {
         tree.write(&format!("{sys}/online"), machine.online.as_bytes());

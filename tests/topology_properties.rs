@@ -132,7 +132,7 @@ proptest! {
         files in hash_map(prop::sample::select(&FILES[..]), text(), 0..20),
         threads in any::<Option<usize>>(),
     ) {
-        let tree = tree::Tree::new();
+        let tree = tree::Tree::empty();
         for (path, content) in &files {
             tree.write(path, content);
         }
@@ -157,7 +157,7 @@ proptest! {
             (&format!("{sys}/cpu0/cache/index3/shared_cpu_list"), "0-11\n"),
             ("sys/devices/system/node/node0/cpulist", "0-11\n"),
         ];
-        let tree = tree::Tree::new();
+        let tree = tree::Tree::empty();
         for ((path, text), len) in whole.iter().zip(&lengths) {
             tree.write(path, &text.as_bytes()[..text.len().min(*len)]);
         }

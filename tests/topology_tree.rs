@@ -12,7 +12,7 @@ pub struct Tree {
 
 impl Tree {
     /// An empty tree.
-    pub fn new() -> Tree {
+    pub fn empty() -> Tree {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let root = std::env::temp_dir().join(format!(
             "rowpool-topology-{}-{}",
@@ -26,7 +26,7 @@ impl Tree {
     /// A tree of the files of a text: one `path<TAB>content` a line, with `\n`
     /// and `\0` escaped; a line `SOURCE` is left out.
     pub fn of(text: &str) -> Tree {
-        let tree = Tree::new();
+        let tree = Tree::empty();
         for line in text.lines() {
             match line.split_once('\t') {
                 Some(("SOURCE", _)) | None => {}

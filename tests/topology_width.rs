@@ -11,7 +11,7 @@ const SYS: &str = "sys/devices/system/cpu";
 
 /// 4 P-cores with SMT on CPUs 0 to 7 and 4 E-cores on 8 to 11; then `more`.
 fn hybrid(more: &[(&str, &str)]) -> Topology {
-    let tree = tree::Tree::new();
+    let tree = tree::Tree::empty();
     tree.write(&format!("{SYS}/online"), b"0-11");
     for cpu in 0..8 {
         let siblings = format!("{}-{}", cpu & !1, cpu | 1);
@@ -84,7 +84,7 @@ fn siblings_share_their_core() {
 
 #[test]
 fn capacities_are_the_systems_where_it_has_them() {
-    let tree = tree::Tree::new();
+    let tree = tree::Tree::empty();
     tree.write(&format!("{SYS}/online"), b"0-3");
     for (cpu, capacity) in ["300", "860", "1000", "1024"].iter().enumerate() {
         tree.write(&format!("{SYS}/cpu{cpu}/cpu_capacity"), capacity.as_bytes());
@@ -107,7 +107,7 @@ fn what_may_be_bound() {
     assert_eq!(width.pin(12), None);
     assert_eq!(width.pin(usize::MAX), None);
 
-    let tree = tree::Tree::new();
+    let tree = tree::Tree::empty();
     tree.write(&format!("{SYS}/online"), b"1022-1025");
     let large = Width::new(&Topology::read_from(tree.root()), &Settings::default());
     assert_eq!(large.cpus, [1022, 1023, 1024, 1025]);
