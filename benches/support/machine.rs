@@ -1,0 +1,196 @@
+//! What the machine does meanwhile: CPU time of this process and of all, the
+//! round trip F, busy neighbours. Where a system does not tell, the answer is
+//! `None`, and nothing is dropped.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// CPU time that this process has used.
+pub fn own_cpu() -> Option<Duration> {
+    #[cfg(unix)]
+    return clock(libc::CLOCK_PROCESS_CPUTIME_ID);
+    #[cfg(not(unix))]
+    None
+}
+
+/// CPU time that the calling thread has used.
+pub fn thread_cpu() -> Option<Duration> {
+    #[cfg(unix)]
+    return clock(libc::CLOCK_THREAD_CPUTIME_ID);
+    #[cfg(not(unix))]
+    None
+}
+
+#[cfg(unix)]
+fn clock(id: libc::clockid_t) -> Option<Duration> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable, and there is nothing else to the call.
+    let done = unsafe { libc::clock_gettime(id, &mut time) } == 0;
+    done.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+}
+
+/// CPU time of the whole machine, and what one reading may be wrong by.
+#[derive(Clone, Copy, Debug)]
+struct Machine {
+    used: Duration,
+    blur: Duration,
+}
+
+impl Machine {
+    /// The root group of cgroup v1 counts in ns; /proc/stat, in ticks. Time
+    /// that the hypervisor took away is in /proc/stat alone, and counts too.
+    fn read() -> Option<Machine> {
+        if !cfg!(any(target_os = "linux", target_os = "android")) {
+            return None;
+        }
+        let ticks = Ticks::parse(&std::fs::read_to_string("/proc/stat").ok()?)?;
+        let group = std::fs::read_to_string("/sys/fs/cgroup/cpuacct/cpuacct.usage");
+        let group = group.ok().and_then(|ns| ns.trim().parse().ok()).map(Duration::from_nanos);
+        Some(match group {
+            // Inside a container the file shows the container's part only.
+            Some(used) if used > ticks.busy.mul_f64(0.8) => {
+                Machine { used: used + ticks.stolen, blur: Duration::ZERO }
+            }
+            _ => Machine { used: ticks.busy + ticks.stolen, blur: TICK * 2 },
+        })
+    }
+}
+
+/// USER_HZ is 100 wherever Linux runs.
+pub const TICK: Duration = Duration::from_millis(10);
+
+/// The machine's CPU time as /proc/stat has it.
+#[derive(Debug, PartialEq)]
+pub struct Ticks {
+    pub busy: Duration,
+    pub stolen: Duration,
+}
+
+impl Ticks {
+    /// The first line: user, nice, system, idle, iowait, irq, softirq, steal.
+    pub fn parse(stat: &str) -> Option<Ticks> {
+        let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+        let at: Vec<u32> = fields.map_while(|field| field.parse().ok()).collect();
+        let field = |i: usize| at.get(i).copied().unwrap_or(0);
+        let busy = TICK * (field(0) + field(1) + field(2) + field(5) + field(6));
+        (at.len() >= 4).then(|| Ticks { busy, stolen: TICK * field(7) })
+    }
+}
+
+/// Watches for others who use the CPUs.
+pub struct Watch {
+    begun: Instant,
+    own: Option<Duration>,
+    machine: Option<Machine>,
+}
+
+impl Watch {
+    pub fn start() -> Watch {
+        // Own first: that brings the thread's part of the machine's up to date.
+        Watch { own: own_cpu(), machine: Machine::read(), begun: Instant::now() }
+    }
+
+    /// CPU time of others since the start.
+    pub fn foreign(&self) -> Option<Duration> {
+        let own = own_cpu()?.checked_sub(self.own?)?;
+        let machine = Machine::read()?;
+        let all = machine.used.checked_sub(self.machine?.used)?;
+        Some(all.saturating_sub(own + machine.blur))
+    }
+
+    /// Whether others used more than 2% of one CPU.
+    pub fn disturbed(&self) -> bool {
+        let allowed = self.begun.elapsed().mul_f64(0.02) + Duration::from_micros(50);
+        self.foreign().is_some_and(|foreign| foreign > allowed)
+    }
+}
+
+/// A line of its own, and the neighbour's too (it is fetched along).
+#[repr(align(128))]
+#[derive(Default)]
+pub struct Line<T>(pub T);
+
+/// F in ns: how long one cache line takes from one core to another and back,
+/// with one PAUSE between two looks; the median of batches. `None` where two
+/// threads cannot be bound to two cores.
+pub fn round_trip() -> Option<f64> {
+    let batches = if super::short() { 2 } else { 9 };
+    const TRIPS: u32 = 2000;
+    let cores: Vec<_> = core_affinity::get_core_ids()?.into_iter().take(2).collect();
+    let &[near, far] = cores.as_slice() else {
+        return None;
+    };
+    let ball = Arc::new(Line(AtomicU32::new(0)));
+    let last = 2 * TRIPS * batches as u32;
+    let bound = Arc::new(AtomicBool::new(true));
+    // Threads of their own: a bound thread passes its one CPU on to all that it
+    // starts, so this one must stay as it is.
+    let player = |core, mine: u32| {
+        let (ball, bound) = (Arc::clone(&ball), Arc::clone(&bound));
+        move || {
+            if !core_affinity::set_for_current(core) {
+                bound.store(false, Ordering::Relaxed);
+            }
+            let mut times = Vec::with_capacity(batches);
+            let mut next = mine;
+            while next < last {
+                let begun = Instant::now();
+                for _ in 0..TRIPS {
+                    while ball.0.load(Ordering::Acquire) != next {
+                        spin_loop();
+                    }
+                    ball.0.store(next + 1, Ordering::Release);
+                    next += 2;
+                }
+                times.push(begun.elapsed().as_nanos() as f64 / f64::from(TRIPS));
+            }
+            times
+        }
+    };
+    let other = std::thread::spawn(player(far, 1));
+    let times = std::thread::spawn(player(near, 0)).join().ok()?;
+    other.join().ok()?;
+    // The first batch waits for the other thread to start.
+    bound.load(Ordering::Relaxed).then(|| super::stats::median(&times[1..]))
+}
+
+/// What two readings of the clock cost, in ns.
+pub fn clock_ns() -> f64 {
+    let pair = || {
+        let begun = Instant::now();
+        begun.elapsed().as_nanos() as f64
+    };
+    super::stats::median(&(0..2001).map(|_| pair()).collect::<Vec<f64>>())
+}
+
+/// A busy loop bound to the `n`th CPU, until dropped.
+pub struct Hog {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<bool>>,
+}
+
+impl Hog {
+    pub fn on(n: usize) -> Hog {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let core = core_affinity::get_core_ids().and_then(|cores| cores.get(n).copied());
+            let bound = core.is_some_and(core_affinity::set_for_current);
+            while !stopped.load(Ordering::Relaxed) {}
+            bound
+        });
+        Hog { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(Ok(false)) = self.thread.take().map(JoinHandle::join) {
+            println!("  (a hog could not be bound to its CPU)");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What the benches share: how to measure, against what, and on which work.
+//! `benches/peers` includes it too, and `cargo test` runs its tests.
+
+// Each bench uses a part of it.
+#![allow(dead_code)]
+
+pub mod candidate;
+pub mod fork_table;
+pub mod machine;
+pub mod rounds;
+pub mod stats;
+pub mod token;
+pub mod token_table;
+pub mod who;
+pub mod yardstick;
+
+/// Whether everything is to run once, quickly: `cargo bench -- --test`, `cargo
+/// test --benches`. Figures mean nothing then.
+pub fn short() -> bool {
+    let mut args = std::env::args();
+    let (mut bench, mut test) = (false, false);
+    args.by_ref().for_each(|arg| match arg.as_str() {
+        "--bench" => bench = true,
+        "--test" => test = true,
+        _ => (),
+    });
+    test || !bench
+}
+
+/// Whether a table was asked for: all of them are without a filter
+/// (`cargo bench --bench gemv -- FILTER`).
+pub fn wanted(table: &str) -> bool {
+    let mut args = std::env::args().skip(1);
+    match args.next() {
+        _ if std::env::args().any(|arg| arg == "--list") => false,
+        Some(filter) if !filter.starts_with('-') => table.contains(&filter),
+        _ => true,
+    }
+}
+
+/// Rounds of a table: 1 in short form, or what `ROWPOOL_BENCH_ROUNDS` says.
+pub fn rounds(usual: usize) -> usize {
+    let set = std::env::var("ROWPOOL_BENCH_ROUNDS").ok().and_then(|n| n.trim().parse().ok());
+    if short() {
+        1
+    } else {
+        set.unwrap_or(usual)
+    }
+}
+
+/// Says whether a requirement of the project is met; nothing fails by it.
+pub fn verdict(met: bool, measured: bool) -> &'static str {
+    match met {
+        _ if short() => "(short run)",
+        _ if !measured => "not measured",
+        true => "met",
+        false => "MISSED",
+    }
+}

@@ -1,0 +1,81 @@
+//! Medians, percentiles and the 95% interval of a median.
+
+/// The value below which the share `q` of `values` lies (nearest rank); NaN for
+/// no values.
+pub fn quantile(values: &[f64], q: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(f64::NAN)
+}
+
+/// The middle value, or the mean of the middle two; NaN for no values.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+/// The mean; NaN for no values.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A median with the interval that holds the true one in 95 of 100 runs,
+/// whatever the distribution: it lies between two order statistics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    pub median: f64,
+    pub low: f64,
+    pub high: f64,
+    /// How many values it stands on.
+    pub n: usize,
+}
+
+impl Estimate {
+    /// Below 6 values no two of them enclose 95%: the interval is then their
+    /// whole range.
+    pub fn of(values: &[f64]) -> Estimate {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let n = sorted.len();
+        let Some(last) = n.checked_sub(1) else {
+            return Estimate { median: f64::NAN, low: f64::NAN, high: f64::NAN, n };
+        };
+        let out = outside(n);
+        Estimate { median: median(&sorted), low: sorted[out], high: sorted[last - out], n }
+    }
+}
+
+impl std::fmt::Display for Estimate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.3} [{:.3}, {:.3}] n={}", self.median, self.low, self.high, self.n)
+    }
+}
+
+/// How many of `n` sorted values may lie outside the interval on each side: the
+/// largest `k` for which fewer than `k` heads in `n` throws come at most 2.5% of
+/// the time.
+pub fn outside(n: usize) -> usize {
+    // Binomial(n, 1/2), its terms from 0 heads up, in logarithms: no underflow.
+    let mut log_term = n as f64 * 0.5f64.ln();
+    let mut below = 0.0;
+    for heads in 0..n {
+        below += log_term.exp();
+        if below > 0.025 {
+            return heads.saturating_sub(1);
+        }
+        log_term += ((n - heads) as f64 / (heads + 1) as f64).ln();
+    }
+    0
+}
+
+/// `a / b` round by round, of the rounds that have both.
+pub fn ratios(a: &[Option<f64>], b: &[Option<f64>]) -> Estimate {
+    let both = a.iter().zip(b).filter_map(|(a, b)| Some((*a)? / (*b)?));
+    Estimate::of(&both.collect::<Vec<f64>>())
+}

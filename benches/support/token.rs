@@ -1,0 +1,264 @@
+//! The work: one decode step of SmolLM2-135M's shape, 211 matrices, with seeded
+//! weights. All candidates run the same kernels, rowpool's serial ones, on the
+//! same rows of the same memory.
+
+use super::candidate::{share, Fork};
+use super::machine::Line;
+use rowpool::gemv::{self, BlockQ8_0, BLOCK, BLOCK_BYTES};
+use std::ops::Range;
+
+/// Rows and columns of the matrices of one layer, in order.
+const LAYER: [(usize, usize); 7] =
+    [(576, 576), (192, 576), (192, 576), (576, 576), (1536, 576), (1536, 576), (576, 1536)];
+const LAYERS: usize = 30;
+const HEAD: (usize, usize) = (49152, 576);
+
+/// The different shapes, the head last.
+pub const SHAPES: [(usize, usize); 5] = [(576, 576), (192, 576), (1536, 576), (576, 1536), HEAD];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Q8_0,
+    F32,
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if *self == Format::Q8_0 { "int8 (Q8_0)" } else { "f32" })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Matrix {
+    rows: usize,
+    cols: usize,
+    /// Where it begins among the weights.
+    first: usize,
+    shape: (usize, usize),
+}
+
+/// A `for_each_row` of ferrox's signature, `n_rows` being the length.
+pub type ForEachRow = fn(&mut [f32], usize, &(dyn Fn(usize, &mut f32) + Sync + Send));
+
+/// Weights, input and output of a step.
+pub struct Token {
+    weights: Weights,
+    matrices: Vec<Matrix>,
+    /// Each matrix's output begins on a line of its own.
+    output: Vec<Line<[f32; 32]>>,
+}
+
+/// What all threads read.
+struct Weights {
+    format: Format,
+    dense: Vec<f32>,
+    blocks: Vec<u8>,
+    x: Vec<f32>,
+    x_blocks: Vec<BlockQ8_0>,
+}
+
+impl Token {
+    /// The whole token, or a few small layers in short form.
+    pub fn new(format: Format) -> Token {
+        let (layers, head) = if super::short() { (1, (1024, HEAD.1)) } else { (LAYERS, HEAD) };
+        let mut matrices = Vec::new();
+        let mut first = 0;
+        let layers = LAYER.iter().cycle().take(LAYER.len() * layers).map(|&shape| (shape, shape));
+        for ((rows, cols), shape) in layers.chain([(head, HEAD)]) {
+            matrices.push(Matrix { rows, cols, first, shape });
+            first += rows * cols;
+        }
+        let rows = matrices.iter().map(|matrix| matrix.rows.div_ceil(32)).sum();
+        let output = (0..rows).map(|_| Line([0.0; 32])).collect();
+        Token { weights: Weights::seeded(format, first), matrices, output }
+    }
+
+    pub fn format(&self) -> Format {
+        self.weights.format
+    }
+
+    /// Bytes of weights.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.weights.dense[..]) + self.weights.blocks.len()
+    }
+
+    pub fn regions(&self) -> usize {
+        self.matrices.len()
+    }
+
+    /// One step: a region for each matrix.
+    pub fn decode(&mut self, pool: &mut dyn Fork) {
+        self.regions_of(pool, |_| true);
+    }
+
+    /// All matrices of one shape; how many there are.
+    pub fn shape(&mut self, pool: &mut dyn Fork, shape: (usize, usize)) -> usize {
+        self.regions_of(pool, |matrix| matrix.shape == shape)
+    }
+
+    fn regions_of(&mut self, pool: &mut dyn Fork, wanted: impl Fn(&Matrix) -> bool) -> usize {
+        let (weights, matrices, output) = self.parts();
+        let mut regions = 0;
+        for (&matrix, output) in matrices.iter().zip(output).filter(|(matrix, _)| wanted(matrix)) {
+            let rows = |rows: Range<usize>| {
+                // SAFETY: ranges of one region do not overlap, and regions
+                // follow each other.
+                weights.multiply(matrix, rows.clone(), unsafe { output.rows(rows) });
+            };
+            pool.region(matrix.rows, matrix.cols, &rows);
+            regions += 1;
+        }
+        regions
+    }
+
+    /// The limit: one region, in which each thread does its rows of all the
+    /// matrices.
+    pub fn limit(&mut self, pool: &mut dyn Fork, threads: usize) {
+        let (weights, matrices, output) = self.parts();
+        let output: Vec<Output> = output.collect();
+        let work: usize = matrices.iter().map(|matrix| matrix.rows * matrix.cols).sum();
+        let step = |slot: usize| {
+            for (&matrix, output) in matrices.iter().zip(&output) {
+                let rows = share(matrix.rows, threads, slot);
+                // SAFETY: as above; each slot has rows of its own.
+                weights.multiply(matrix, rows.clone(), unsafe { output.rows(rows) });
+            }
+        };
+        pool.region(threads, work / threads, &|slots| slots.for_each(step));
+    }
+
+    /// One step by rowpool's own GEMV.
+    pub fn by_gemv(&mut self, pool: &rowpool::Pool) {
+        let (weights, matrices, output) = self.parts();
+        for (&matrix, output) in matrices.iter().zip(output) {
+            // SAFETY: nobody else uses the output meanwhile.
+            let y = unsafe { output.rows(0..matrix.rows) };
+            match weights.format {
+                Format::F32 => gemv::f32(
+                    pool,
+                    weights.dense_rows(matrix, 0..matrix.rows),
+                    &weights.x[..matrix.cols],
+                    y,
+                ),
+                Format::Q8_0 => gemv::q8_0(
+                    pool,
+                    weights.block_rows(matrix, 0..matrix.rows),
+                    &weights.x_blocks[..matrix.cols / BLOCK],
+                    y,
+                ),
+            }
+            .expect("the shapes fit");
+        }
+    }
+
+    /// One step with a closure for each row, as ferrox calls its pool.
+    pub fn by_row(&mut self, for_each_row: ForEachRow) {
+        let (weights, matrices, output) = self.parts();
+        for (&matrix, output) in matrices.iter().zip(output) {
+            let row = |row: usize, out: &mut f32| {
+                weights.multiply(matrix, row..row + 1, std::slice::from_mut(out))
+            };
+            // SAFETY: nobody else uses the output meanwhile.
+            for_each_row(unsafe { output.rows(0..matrix.rows) }, matrix.cols, &row);
+        }
+    }
+
+    /// What the last step computed.
+    pub fn output(&self) -> Vec<u32> {
+        self.output.iter().flat_map(|line| line.0).map(f32::to_bits).collect()
+    }
+
+    pub fn clear(&mut self) {
+        self.output.fill_with(|| Line([0.0; 32]));
+    }
+
+    fn parts(&mut self) -> (&Weights, &[Matrix], impl Iterator<Item = Output> + '_) {
+        let mut rest = &mut self.output[..];
+        let output = self.matrices.iter().map(move |matrix| {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(matrix.rows.div_ceil(32));
+            rest = others;
+            Output(own.as_mut_ptr().cast(), matrix.rows)
+        });
+        (&self.weights, &self.matrices, output)
+    }
+}
+
+/// The output of one matrix, to be handed out in parts.
+struct Output(*mut f32, usize);
+
+// SAFETY: hands out what `rows` is told to, whose contract is the rest.
+unsafe impl Sync for Output {}
+
+impl Output {
+    /// # Safety
+    /// The token is borrowed mutably, and nobody else uses these rows while the
+    /// result is in use.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn rows(&self, rows: Range<usize>) -> &mut [f32] {
+        assert!(rows.start <= rows.end && rows.end <= self.1);
+        // SAFETY: in bounds, and by the contract nobody else's.
+        unsafe { std::slice::from_raw_parts_mut(self.0.add(rows.start), rows.len()) }
+    }
+}
+
+impl Weights {
+    fn seeded(format: Format, len: usize) -> Weights {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let x: Vec<f32> = (0..1536).map(|_| random.number()).collect();
+        let mut x_blocks = vec![BlockQ8_0::ZERO; x.len() / BLOCK];
+        gemv::quantize(&x, &mut x_blocks).expect("whole blocks");
+        let (mut dense, mut blocks) = (Vec::new(), Vec::new());
+        match format {
+            Format::F32 => dense = (0..len).map(|_| random.number()).collect(),
+            Format::Q8_0 => {
+                blocks = vec![0; len / BLOCK * BLOCK_BYTES];
+                for block in blocks.chunks_exact_mut(BLOCK_BYTES) {
+                    block.chunks_mut(8).for_each(|part| {
+                        part.copy_from_slice(&random.next().to_le_bytes()[..part.len()])
+                    });
+                    block[..2].copy_from_slice(&gemv::f32_to_f16(0.01).to_le_bytes());
+                }
+            }
+        }
+        Weights { format, dense, blocks, x, x_blocks }
+    }
+
+    fn dense_rows(&self, matrix: Matrix, rows: Range<usize>) -> &[f32] {
+        &self.dense[matrix.first..][rows.start * matrix.cols..rows.end * matrix.cols]
+    }
+
+    fn block_rows(&self, matrix: Matrix, rows: Range<usize>) -> &[u8] {
+        let row = matrix.cols / BLOCK * BLOCK_BYTES;
+        &self.blocks[matrix.first / BLOCK * BLOCK_BYTES..][rows.start * row..rows.end * row]
+    }
+
+    fn multiply(&self, matrix: Matrix, rows: Range<usize>, y: &mut [f32]) {
+        match self.format {
+            Format::F32 => {
+                gemv::f32_serial(self.dense_rows(matrix, rows), &self.x[..matrix.cols], y)
+            }
+            Format::Q8_0 => {
+                let x = &self.x_blocks[..matrix.cols / BLOCK];
+                gemv::q8_0_serial(self.block_rows(matrix, rows), x, y)
+            }
+        }
+        .expect("the shapes fit");
+    }
+}
+
+/// xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// In -1 to 1.
+    fn number(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+}
