@@ -24,6 +24,14 @@ pub fn allow(cpus: usize) {
     ALLOWED.store(cpus, Ordering::SeqCst);
 }
 
+/// The id of the first CPU.
+static FIRST: AtomicUsize = AtomicUsize::new(0);
+
+/// Numbers the CPUs from here on: for a test that has its process for itself.
+pub fn number_from(first: usize) {
+    FIRST.store(first, Ordering::SeqCst);
+}
+
 /// A pool that uses `width` threads, with a spin window that spares the real
 /// CPUs.
 pub fn pool(width: usize) -> Pool {
@@ -42,20 +50,31 @@ mod lie {
     use std::ffi::CStr;
     use std::sync::atomic::Ordering;
 
-    /// The C library's `sched_getaffinity`: CPUs 0 to 15, or fewer.
+    /// The C library's `sched_getaffinity`: CPUs 0 to 15, or others.
     ///
     /// # Safety
     /// `mask` points to `size` bytes.
     #[no_mangle]
     unsafe extern "C" fn sched_getaffinity(_: pid_t, size: size_t, mask: *mut u8) -> c_int {
-        assert!(super::CPUS == 16 && size >= 2, "two bytes say it");
-        // SAFETY: `size` bytes belong to the mask.
-        unsafe {
-            mask.write_bytes(0, size);
-            let bits = u16::MAX >> (super::CPUS - super::ALLOWED.load(Ordering::SeqCst));
-            mask.copy_from(bits.to_le_bytes().as_ptr(), 2);
+        let first = super::FIRST.load(Ordering::SeqCst);
+        let ids = first..first + super::ALLOWED.load(Ordering::SeqCst);
+        if 8 * size < ids.end {
+            // As the kernel, for a set that is too small.
+            return fail(libc::EINVAL);
         }
+        // SAFETY: `size` bytes belong to the mask.
+        let mask = unsafe {
+            mask.write_bytes(0, size);
+            std::slice::from_raw_parts_mut(mask, size)
+        };
+        ids.for_each(|id| mask[id / 8] |= 1 << (id % 8));
         0
+    }
+
+    fn fail(errno: c_int) -> c_int {
+        // SAFETY: the calling thread's own errno.
+        unsafe { *libc::__errno_location() = errno };
+        -1
     }
 
     /// What tells of the real machine is not there: sysfs, and the quota.
@@ -67,9 +86,7 @@ mod lie {
     fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
         // SAFETY: the path that a caller opens is a C string.
         if hidden(unsafe { CStr::from_ptr(path) }) {
-            // SAFETY: the calling thread's own errno.
-            unsafe { *libc::__errno_location() = libc::ENOENT };
-            return -1;
+            return fail(libc::ENOENT);
         }
         let (flags, mode) = (c_long::from(flags), c_long::from(mode));
         // SAFETY: as `open`, which is this call.
