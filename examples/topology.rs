@@ -81,11 +81,11 @@ fn run() -> Result<String, String> {
         Source::Macos(file) => from_file(file, mac)?,
         Source::Windows(file) => from_file(file, pc)?,
     };
-    let workers = match source {
+    let (pool, workers) = match source {
         Source::ThisMachine => workers()?,
-        _ => Vec::new(),
+        _ => (Value::Null, Vec::new()),
     };
-    let facts = facts(&topology, workers);
+    let facts = facts(&topology, pool, workers);
     Ok(match as_json {
         true => format!("{facts:#}\n"),
         false => text(&facts),
@@ -155,8 +155,8 @@ fn settings() -> Settings {
     SETTINGS.iter().find_map(find).unwrap_or_default()
 }
 
-/// Where each worker of a default pool says that it is.
-fn workers() -> Result<Vec<Value>, String> {
+/// The width of a default pool, and where each of its workers says that it is.
+fn workers() -> Result<(Value, Vec<Value>), String> {
     let (sender, reports) = mpsc::channel();
     let report = move |slot: usize| {
         let _ = sender.send((slot, worker(slot)));
@@ -172,7 +172,8 @@ fn workers() -> Result<Vec<Value>, String> {
         }
     }
     workers.sort_by_key(|&(slot, _)| slot);
-    Ok(workers.into_iter().map(|(_, worker)| worker).collect())
+    let width = json!({"threads": pool.num_threads(), "active": pool.active_width()});
+    Ok((width, workers.into_iter().map(|(_, worker)| worker).collect()))
 }
 
 /// Of the calling thread. Linux tells CPU and mask in files; elsewhere they are
@@ -193,7 +194,7 @@ fn worker(slot: usize) -> Value {
     })
 }
 
-fn facts(topology: &Topology, workers: Vec<Value>) -> Value {
+fn facts(topology: &Topology, pool: Value, workers: Vec<Value>) -> Value {
     let width = Width::new(topology, &settings());
     let by_rule = Width::new(topology, &Settings::default());
     let found = warnings(topology, |name| std::env::var(name).ok());
@@ -232,6 +233,7 @@ fn facts(topology: &Topology, workers: Vec<Value>) -> Value {
         "clusters": groups(|cpu| cpu.cluster),
         "nodes": groups(|cpu| cpu.node),
         "capacities": cpus,
+        "pool": pool,
         "workers": workers,
         "warnings": found,
     })
@@ -270,6 +272,12 @@ fn text(facts: &Value) -> String {
     for name in ["cores", "clusters", "nodes"] {
         let groups = facts[name].as_array().map_or(0, Vec::len);
         line(name, format!("{groups}: {}", show(&facts[name])));
+    }
+    if let Some(pool) = facts["pool"].as_object() {
+        line(
+            "pool",
+            format!("{} threads, {} active", show(&pool["threads"]), show(&pool["active"])),
+        );
     }
     for worker in facts["workers"].as_array().into_iter().flatten() {
         let slot = show(&worker["slot"]);
