@@ -19,7 +19,7 @@ pub(crate) use {
     loom::hint::spin_loop,
     loom::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     loom::thread::yield_now,
-    model::{sleep, Condvar, Instant, Mutex, MutexGuard},
+    model::{guess, sleep, Condvar, Instant, Mutex, MutexGuard},
 };
 
 /// For statics, which the model cannot have.
@@ -32,6 +32,14 @@ pub(crate) use std::sync::{atomic::AtomicU32 as StaticU32, OnceLock};
 pub(crate) use std::sync::atomic::AtomicU64 as StaticU64;
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 pub(crate) use AtomicU64 as StaticU64;
+
+/// Reads something that may be stale without harm: whatever comes out is
+/// right. The model does not try all that could come out.
+#[cfg(not(loom))]
+#[inline(always)]
+pub(crate) fn guess<T>(read: impl FnOnce() -> T) -> T {
+    read()
+}
 
 /// Values on cache lines of their own, at least 128 bytes apart: x86 fetches
 /// lines in pairs and Apple's lines are 128 bytes (S34). `CachePadded` adds

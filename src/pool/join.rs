@@ -89,7 +89,7 @@ impl Team {
     #[inline(always)]
     fn asleep(&self) -> bool {
         // Those outside the active width always sleep.
-        self.sleepers.count() + self.active() > self.slots.len() + 1
+        crate::sync::guess(|| self.sleepers.count()) + self.active() > self.slots.len() + 1
     }
 
     #[cold]

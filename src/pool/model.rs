@@ -9,6 +9,7 @@ use super::slot::Slot;
 use super::team::Team;
 use super::turn::Turn;
 use crate::partition::Split;
+pub use crate::sync::model::{pause, resume};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ unsafe impl<F: Fn(usize, usize) + Sync> Shape<F> for Slots {
 impl Crew {
     pub fn new(setup: Setup) -> Crew {
         let Setup { workers, group, wait, looks, tick } = setup;
-        crate::sync::model::set_tick(tick);
+        crate::sync::model::reset(tick);
         let window = match wait {
             Wait::Spin => Duration::MAX,
             Wait::Park => Duration::ZERO,
@@ -72,6 +73,16 @@ impl Crew {
         let hint = large.then_some(Duration::from_secs(1));
         // SAFETY: a new job.
         unsafe { self.0.region(width, hint, Job::new::<Slots, _>(args, &f)) }
+    }
+
+    /// Workers that are not up, as far as the caller sees.
+    pub fn asleep(&self) -> usize {
+        self.0.sleepers.count()
+    }
+
+    /// Workers that sleep and have not been woken, as far as the caller sees.
+    pub fn parked(&self) -> usize {
+        self.0.slots.iter().filter(|slot| slot.parked()).count()
     }
 
     pub fn wake(&self) {
@@ -136,7 +147,7 @@ pub struct Callers(Turn<u32>);
 
 impl Callers {
     pub fn new(tick: Duration) -> Callers {
-        crate::sync::model::set_tick(tick);
+        crate::sync::model::reset(tick);
         Callers(Turn::new(0))
     }
 

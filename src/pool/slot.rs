@@ -2,7 +2,7 @@
 
 use super::fault::{planted, Fault};
 use super::gate::{Epoch, Word};
-use crate::sync::{AtomicU64, Line, Ordering, WaitWord};
+use crate::sync::{guess, AtomicU64, Line, Ordering, WaitWord};
 
 /// Awake: polls its gate, or runs a slot.
 const AWAKE: u32 = 0;
@@ -80,13 +80,13 @@ impl Slot {
     #[inline(always)]
     pub(super) fn away(&self) -> bool {
         // Relaxed: a guess; taking the slot decides.
-        self.back.sleep.word.load(Ordering::Relaxed) != AWAKE
+        guess(|| self.back.sleep.word.load(Ordering::Relaxed)) != AWAKE
     }
 
     /// Whether the owner sleeps and nobody has woken it.
     pub(super) fn parked(&self) -> bool {
         // Relaxed: as in `away`.
-        self.back.sleep.word.load(Ordering::Relaxed) == PARKED
+        guess(|| self.back.sleep.word.load(Ordering::Relaxed)) == PARKED
     }
 
     /// The owner runs.

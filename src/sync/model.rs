@@ -18,11 +18,6 @@ loom::thread_local! {
     static CLOCK: Cell<Duration> = Cell::new(Duration::ZERO);
 }
 
-/// How far clocks move at each reading, from now on.
-pub(crate) fn set_tick(tick: Duration) {
-    TICK.with(|cell| cell.set(tick));
-}
-
 /// A reading of the calling thread's own clock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Instant(Duration);
@@ -46,6 +41,41 @@ impl Sub for Instant {
     fn sub(self, earlier: Instant) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
+}
+
+/// How many reasons there are not to explore.
+fn pauses(change: impl FnOnce(usize) -> usize) -> usize {
+    std::thread_local! {
+        static PAUSES: Cell<usize> = const { Cell::new(0) };
+    }
+    PAUSES.with(|pauses| pauses.replace(change(pauses.get())))
+}
+
+/// From here on the model goes one way only, until `resume`.
+pub fn pause() {
+    if pauses(|n| n + 1) == 0 {
+        loom::stop_exploring();
+    }
+}
+
+/// Ends one `pause`.
+pub fn resume() {
+    if pauses(|n| n - 1) == 1 {
+        loom::explore();
+    }
+}
+
+/// A new run begins.
+pub(crate) fn reset(tick: Duration) {
+    pauses(|_| 0);
+    TICK.with(|cell| cell.set(tick));
+}
+
+pub(crate) fn guess<T>(read: impl FnOnce() -> T) -> T {
+    pause();
+    let guess = read();
+    resume();
+    guess
 }
 
 /// Lets the others run.
