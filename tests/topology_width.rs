@@ -77,9 +77,28 @@ fn siblings_share_their_core() {
     let width = Width::new(&hybrid(&[]), &set(10));
     let expected = [512, 512, 1024, 1024, 614, 614, 614, 614, 512, 512];
     assert_eq!(width.capacities, expected);
-    assert_eq!(width.weights(10), Some(expected.to_vec()));
+    // Two of the P-cores run two threads; all P-slots weigh the mean.
+    let weights = [682, 682, 682, 682, 614, 614, 614, 614, 682, 682];
+    assert_eq!(width.weights(10), Some(weights.to_vec()));
     // Without the siblings the cores are whole again.
     assert_eq!(width.weights(5), Some(vec![1024, 1024, 1024, 1024, 614]));
+}
+
+/// Between the cores and the threads of equal cores: which of the workers is
+/// alone on its core is the system's choice, so no slot may be larger.
+#[test]
+fn equal_cores_with_some_siblings_have_equal_slots() {
+    let tree = tree::Tree::empty();
+    tree.write(&format!("{SYS}/online"), b"0-7");
+    for cpu in 0..8 {
+        let siblings = format!("{}-{}", cpu & !1, cpu | 1);
+        let path = format!("{SYS}/cpu{cpu}/topology/core_cpus_list");
+        tree.write(&path, siblings.as_bytes());
+    }
+    let topology = Topology::read_from(tree.root());
+    for threads in 1..=8 {
+        assert_eq!(Width::new(&topology, &set(threads)).weights(threads), None);
+    }
 }
 
 #[test]

@@ -98,10 +98,13 @@ impl Width {
     }
 
     /// Weights for the first `active` slots (at most one for each of `cpus`),
-    /// where their CPUs differ; `None` where slots should be equal (within
-    /// 1/32 of each other). Meant for
-    /// workers that are bound to their CPUs: elsewhere any slot may run on the
-    /// slow one.
+    /// where their kinds of CPU differ; `None` where slots should be equal
+    /// (within 1/32 of each other). Meant for workers that are kept to CPUs of
+    /// their slot's capacity: elsewhere any slot may run on the slow one.
+    ///
+    /// All slots of one kind weigh the same, also where only some of its cores
+    /// run two threads: which thread is alone on its core is then up to the
+    /// system.
     ///
     /// ```
     /// use rowpool::topology::{Settings, Topology, Width};
@@ -111,7 +114,17 @@ impl Width {
     /// }
     /// ```
     pub fn weights(&self, active: usize) -> Option<Vec<u32>> {
-        let weights = shared(&self.cores[..active.min(self.cores.len())]);
+        let cores = &self.cores[..active.min(self.cores.len())];
+        // Sum and number of each kind's shares; kinds are told by capacity.
+        let mut kinds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        for (&(_, kind), share) in cores.iter().zip(shared(cores)) {
+            let (sum, count) = kinds.entry(kind).or_insert((0, 0));
+            *sum += u64::from(share);
+            *count += 1;
+        }
+        // A mean of capacities is one: at least 1, and no u32 overflows.
+        let mean = |kind: u32| (kinds[&kind].0 / kinds[&kind].1) as u32;
+        let weights: Vec<u32> = cores.iter().map(|&(_, kind)| mean(kind)).collect();
         let (low, high) = (*weights.iter().min()?, *weights.iter().max()?);
         (high - low > high / EQUAL_WITHIN).then_some(weights)
     }
