@@ -43,6 +43,16 @@ fn s19_none_after_a_region() {
     });
 }
 
+/// The global pool is the team: its regions count, however they were opened.
+#[test]
+fn s19_none_after_a_region_of_the_global_pool() {
+    bounded!();
+    isolated!().env("FERROX_GEMV_THREADS", "3").run(|| {
+        rowpool::global().for_each_index(100, |_| ());
+        assert_eq!(init_cpu_pool(), None);
+    });
+}
+
 /// Work below the gate uses no pool, in the original neither.
 #[test]
 fn s19_serial_work_uses_up_nothing() {
