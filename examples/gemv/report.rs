@@ -82,22 +82,17 @@ impl Report {
 
 /// Why the pool has its width.
 fn reason(pool: &Pool, threads: usize) -> String {
-    // As the pool reads them.
-    const VARIABLES: [&str; 4] =
-        ["ROWPOOL_NUM_THREADS", "FERROX_GEMV_THREADS", "FERROX_CPU_THREADS", "RAYON_NUM_THREADS"];
-    let variable = |name: &str| {
-        let threads = std::env::var(name).ok()?.trim().parse().ok().filter(|&n: &usize| n > 0)?;
-        Some(Settings { threads: Some(threads), source: name.into() })
-    };
-    let settings = match threads {
-        0 => VARIABLES.iter().find_map(|name| variable(name)).unwrap_or_default(),
-        n => Settings { threads: Some(n), source: "--threads".into() },
-    };
-    let rule = Width::new(&Topology::detect(), &settings);
     let (made, active) = (pool.num_threads(), pool.active_width());
-    let mut reason = rule.reason.to_string();
-    if made != rule.threads {
-        let _ = write!(reason, "; the pool has {made}");
+    let mut reason = match threads {
+        0 => pool.reason().to_string(),
+        // The pool only knows that the program said so.
+        _ => {
+            let setting = Settings { threads: Some(threads), source: "--threads".into() };
+            Width::new(&Topology::detect(), &setting).reason.to_string()
+        }
+    };
+    if made < threads {
+        let _ = write!(reason, "; no more than {made} could be made");
     }
     if active < made {
         let _ = write!(reason, "; {active} of {made} threads take part: one for each usable CPU");

@@ -1,4 +1,4 @@
-//! Row-chunked `y = W x` on a [`Pool`](crate::Pool): f32, and Q8_0 blocks as
+//! Row-chunked `y = W x` on a [`Pool`]: f32, and Q8_0 blocks as
 //! GGUF files hold them. For engines without kernels of their own; the kernels
 //! are plain Rust that vectorises for the target it is compiled for
 //! (`-C target-cpu=native`).
@@ -130,10 +130,10 @@ fn fits(rows: usize, cols: usize, expected: usize, found: usize) -> Result<(), S
     }
 }
 
-/// [`f32`] on the calling thread.
+/// [`f32`](fn@f32) on the calling thread.
 ///
 /// # Errors
-/// As [`f32`].
+/// As [`f32`](fn@f32).
 ///
 /// ```
 /// use rowpool::gemv;
