@@ -75,7 +75,7 @@ impl Binding {
     /// Binds the calling worker; goes on unbound where that fails.
     pub(crate) fn apply(&self, slot: usize) {
         let bound = match self {
-            Binding::Free => return,
+            Binding::Free => return crate::sys::note_unbound_worker(),
             Binding::Cpu(cpu) => crate::sys::pin_to(*cpu),
             Binding::Kind(cpus) => crate::sys::bind_to(cpus),
         };

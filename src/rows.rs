@@ -3,7 +3,7 @@
 //! worth it.
 
 use crate::pool::Pool;
-use crate::shapes::{elements, indices, Chunks, Indices, Parts, Ranges, Rows};
+use crate::shapes::{elements, indices, Chunks, Indices, Parts, Ranges, Rows, Slots};
 use std::ops::Range;
 
 /// A view of a [`Pool`] that knows how much work an item is; made by
@@ -200,7 +200,7 @@ impl Work<'_> {
     /// ```
     #[inline]
     pub fn run(self, width: usize, f: impl Fn(usize) + Sync) {
-        self.for_each_index(width, f);
+        indices::<Slots, _>(self.pool, self.ops(width), width, f);
     }
 
     /// As [`Pool::broadcast`].

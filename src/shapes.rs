@@ -13,6 +13,9 @@ pub(crate) struct Ranges;
 /// Single indices; no data.
 pub(crate) struct Indices;
 
+/// Single slots: one each on the active ones, whatever their weight.
+pub(crate) struct Slots;
+
 /// Opens a region over indices.
 #[inline(always)]
 pub(crate) fn indices<S: Shape<F>, F: Sync>(pool: &Pool, work: Option<u64>, n: usize, f: F)
@@ -30,6 +33,15 @@ where
 pub(crate) trait Dataless {}
 impl Dataless for Ranges {}
 impl Dataless for Indices {}
+impl Dataless for Slots {}
+
+// SAFETY: touches no data.
+unsafe impl<F: Fn(usize) + Sync> Shape<F> for Slots {
+    #[inline(always)]
+    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>) {
+        Split { weights: None, ..split }.range(args.len, slot, 1).for_each(f);
+    }
+}
 
 // SAFETY: touches no data.
 unsafe impl<F: Fn(Range<usize>) + Sync> Shape<F> for Ranges {

@@ -2,7 +2,7 @@
 
 #[cfg(not(loom))]
 use crate::sync::AtomicU32;
-use crate::sync::{Ordering, StaticU64};
+use crate::sync::{Ordering, StaticU32, StaticU64};
 
 /// Sleeps while `word` is `value`; may return early.
 #[cfg(not(loom))]
@@ -95,10 +95,21 @@ extern "C" fn note_mask() {
     }
 }
 
+/// A worker that runs wherever the process may.
+static UNBOUND: StaticU32 = StaticU32::new(0);
+
+/// The calling worker is not going to be bound: its mask is the process's.
+pub(crate) fn note_unbound_worker() {
+    // SAFETY: `gettid` always succeeds.
+    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
+    // Relaxed: a number to ask the kernel with, which knows if it is stale.
+    UNBOUND.store(thread as u32, Ordering::Relaxed);
+}
+
 /// The process's mask: the main thread's, since the calling thread may have
 /// been pinned to one CPU (S26). A main thread on a single CPU of a process
-/// that was started with several has pinned itself too: then the mask at the
-/// start counts.
+/// that was started with several may have pinned itself too: then the mask of
+/// an unbound worker counts, or the one at the start where there is none yet.
 fn process_mask() -> Option<Mask> {
     // SAFETY: `getpid` always succeeds.
     let now = mask_of(unsafe { libc::getpid() })?;
@@ -106,7 +117,10 @@ fn process_mask() -> Option<Mask> {
     let start: Mask = AT_START.iter().map(|word| word.load(Ordering::Relaxed)).collect();
     let (here, there) = (cpus_in(&now), cpus_in(&start));
     if here.len() == 1 && there.len() > 1 && there.contains(&here[0]) {
-        return Some(start);
+        // Relaxed: as in `note_unbound_worker`.
+        let worker = UNBOUND.load(Ordering::Relaxed) as libc::pid_t;
+        let unbound = if worker > 0 { mask_of(worker) } else { None };
+        return Some(unbound.unwrap_or(start));
     }
     Some(now)
 }

@@ -73,6 +73,9 @@ pub(crate) fn allowed_cpus() -> Vec<usize> {
 /// There are no masks here.
 pub(crate) fn adopt_process_mask() {}
 
+/// No worker's mask is asked for here.
+pub(crate) fn note_unbound_worker() {}
+
 /// Whether `bind_to` works here.
 pub(crate) const BINDS_TO_SETS: bool = false;
 

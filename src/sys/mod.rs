@@ -8,6 +8,7 @@
 //! | `qos_name()` | the calling thread's class, where there is such a thing |
 //! | `allowed_cpus()` | the CPUs of the process's mask, ascending; empty if unknown |
 //! | `adopt_process_mask()` | takes the process's mask for the calling thread |
+//! | `note_unbound_worker()` | the calling worker's mask is the process's from now on |
 //! | `pin_to(cpu)` | binds the calling thread to one CPU; false if it cannot |
 //! | `bind_to(cpus)` | binds it to any of some, where `BINDS_TO_SETS` |
 

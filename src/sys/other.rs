@@ -20,6 +20,9 @@ pub(crate) fn allowed_cpus() -> Vec<usize> {
 /// No masks are known here.
 pub(crate) fn adopt_process_mask() {}
 
+/// No worker's mask is asked for here.
+pub(crate) fn note_unbound_worker() {}
+
 /// Whether `bind_to` works here.
 pub(crate) const BINDS_TO_SETS: bool = false;
 

@@ -47,6 +47,9 @@ pub(crate) fn allowed_cpus() -> Vec<usize> {
 /// New threads start with the process's mask here.
 pub(crate) fn adopt_process_mask() {}
 
+/// No worker's mask is asked for here.
+pub(crate) fn note_unbound_worker() {}
+
 /// Whether `bind_to` works here.
 pub(crate) const BINDS_TO_SETS: bool = false;
 
