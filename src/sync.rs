@@ -19,7 +19,7 @@ pub(crate) use {
     loom::hint::spin_loop,
     loom::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     loom::thread::yield_now,
-    model::{guess, sleep, Condvar, Instant, Mutex, MutexGuard},
+    model::{guess, overwrite, sleep, Condvar, Instant, Mutex, MutexGuard},
 };
 
 /// For statics, which the model cannot have.
@@ -39,6 +39,13 @@ pub(crate) use AtomicU64 as StaticU64;
 #[inline(always)]
 pub(crate) fn guess<T>(read: impl FnOnce() -> T) -> T {
     read()
+}
+
+/// A plain store to a word that others change by read-modify-write.
+#[cfg(not(loom))]
+#[inline(always)]
+pub(crate) fn overwrite(word: &AtomicU64, value: u64, order: Ordering) {
+    word.store(value, order);
 }
 
 /// Values on cache lines of their own, at least 128 bytes apart: x86 fetches

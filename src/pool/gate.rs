@@ -10,7 +10,7 @@
 
 use super::fault::{planted, Fault};
 use super::job::Erased;
-use crate::sync::{AtomicU64, Ordering, UnsafeCell};
+use crate::sync::{overwrite, AtomicU64, Ordering, UnsafeCell};
 
 /// Widest pool: what the builder accepts, and what the word could hold twice.
 pub(crate) const MAX_WIDTH: usize = 512;
@@ -123,10 +123,9 @@ impl Gate {
         // Release, to `look`: the job and what the caller wrote before. Flags
         // are cleared: a region ends a rest. A plain store may overwrite a
         // hint that comes in the same moment, which a region overrules anyway.
-        self.word.store(
-            epoch.0 | (width as u64) << WIDTH_SHIFT,
-            if planted(Fault::RelaxedPublish) { Ordering::Relaxed } else { Ordering::Release },
-        );
+        let word = epoch.0 | (width as u64) << WIDTH_SHIFT;
+        let relaxed = planted(Fault::RelaxedPublish);
+        overwrite(&self.word, word, if relaxed { Ordering::Relaxed } else { Ordering::Release });
     }
 
     /// The width that belongs to `word`.

@@ -4,6 +4,7 @@
 //! one.
 
 use loom::sync as inner;
+use loom::sync::atomic::Ordering;
 use loom::thread::yield_now;
 use std::cell::Cell;
 use std::ops::Sub;
@@ -76,6 +77,14 @@ pub(crate) fn guess<T>(read: impl FnOnce() -> T) -> T {
     let guess = read();
     resume();
     guess
+}
+
+/// A plain store to a word that others change by read-modify-write. loom has
+/// no order between the two where neither saw the other, and would hand a thread
+/// that has stored a value from before its store; C++ puts a read-modify-write
+/// right behind what it has read. An exchange has that order in loom too.
+pub(crate) fn overwrite(word: &inner::atomic::AtomicU64, value: u64, order: Ordering) {
+    word.swap(value, order);
 }
 
 /// Lets the others run.
