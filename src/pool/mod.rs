@@ -178,9 +178,9 @@ impl Pool {
 
     /// Fits the active width to the CPUs that may be used now.
     fn refresh(&self) {
-        if self.num_threads() > 1 {
-            self.team.set_active(self.num_threads().min(self.plan.usable_cpus()));
-        }
+        let threads = self.num_threads();
+        let active = if threads > 1 { threads.min(self.plan.usable_cpus()) } else { 1 };
+        self.team.set_active(active);
     }
 
     /// Runs a shape over `items` items as a region of at most so many slots, or

@@ -126,7 +126,6 @@ impl Dormitory {
 
     /// As `Team::wake`.
     pub fn wake(&self) {
-        self.sleepers.announce();
         self.wake_for_news();
     }
 

@@ -60,17 +60,11 @@ impl Sleepers {
         self.state.wakes.load(Ordering::Relaxed)
     }
 
-    /// Counts a wake: who is about to park stays up.
-    pub(super) fn announce(&self) {
-        // Relaxed: the fence in `wake_up` follows.
-        self.state.wakes.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// Sleeps, unless `changed` says that there is news or a wake came since
     /// `wakes` were counted. True if somebody else ended the sleep: then the
     /// wake must be passed on.
     pub(super) fn park(&self, slot: &Slot, wakes: u32, changed: impl Fn() -> bool) -> bool {
-        slot.lie_down();
+        slot.lie_down(wakes);
         // Relaxed: the fence follows.
         self.state.count.fetch_add(1, Ordering::Relaxed);
         if !planted(Fault::NoSleepFence) {
@@ -94,9 +88,11 @@ impl Sleepers {
         self.state.count.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Wakes one of workers `0..reach`, who wakes two more, and so on. True if
-    /// one was there to be woken.
+    /// Wakes one of workers `0..reach`, who wakes two more, and so on; who is
+    /// about to park stays up. True if one was there to be woken.
     pub(super) fn wake_up(&self, slots: &[Slot], reach: usize) -> bool {
+        // Relaxed: the fence follows.
+        let wave = self.state.wakes.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         if !planted(Fault::NoWakeFence) {
             // SeqCst: pairs with the fence in `park`.
             fence(Ordering::SeqCst);
@@ -107,7 +103,7 @@ impl Sleepers {
         // Relaxed: a worker that misses it wakes by an older reach; who is
         // left asleep then is relieved, and woken by the next wake.
         self.state.reach.store(reach, Ordering::Relaxed);
-        self.rouse(slots, reach, 1)
+        self.rouse(slots, reach, wave, 1)
     }
 
     /// The duty of a woken worker.
@@ -115,7 +111,7 @@ impl Sleepers {
         if self.count() != 0 {
             // Relaxed: as in `wake_up`.
             let reach = self.state.reach.load(Ordering::Relaxed);
-            self.rouse(slots, reach.min(slots.len()), PASS_ON);
+            self.rouse(slots, reach.min(slots.len()), self.wakes(), PASS_ON);
         }
     }
 
@@ -123,10 +119,17 @@ impl Sleepers {
     pub(super) fn wake_all(&self, slots: &[Slot]) {
         // SeqCst: as in `wake_up`.
         fence(Ordering::SeqCst);
-        self.rouse(slots, slots.len(), slots.len());
+        // Nobody parks any more, so no wave is spared.
+        for slot in slots {
+            if slot.rouse() {
+                slot.ring();
+            }
+        }
     }
 
-    fn rouse(&self, slots: &[Slot], reach: usize, most: usize) -> bool {
+    /// Wakes at most `most` of those who lay down before the `wave`: who has
+    /// been up since and parks again is left alone, or a wave would never end.
+    fn rouse(&self, slots: &[Slot], reach: usize, wave: u32, most: usize) -> bool {
         let mut left = most;
         for slot in &slots[..reach] {
             if left == 0 {
@@ -134,7 +137,7 @@ impl Sleepers {
             }
             if planted(Fault::WakeInPlace) {
                 slot.ring();
-            } else if slot.rouse() {
+            } else if slot.lay_down() != wave && slot.rouse() {
                 slot.ring();
                 left -= 1;
             }

@@ -2,7 +2,7 @@
 
 use super::fault::{planted, Fault};
 use super::gate::{Epoch, Word};
-use crate::sync::{guess, AtomicU64, Line, Ordering, WaitWord};
+use crate::sync::{guess, AtomicU32, AtomicU64, Line, Ordering, WaitWord};
 
 /// Awake: polls its gate, or runs a slot.
 const AWAKE: u32 = 0;
@@ -26,6 +26,8 @@ pub(super) struct Slot {
 struct Back {
     report: AtomicU64,
     sleep: WaitWord,
+    /// The number of wakes when the owner lay down.
+    wave: AtomicU32,
 }
 
 // S34: no two of these words share a pair of lines, nor does a neighbour's.
@@ -39,7 +41,7 @@ impl Slot {
         let blank = Word::BLANK.epoch().0;
         Slot {
             claim: Line::new(AtomicU64::new(blank)),
-            back: Line::new(Back { report: AtomicU64::new(blank), sleep: WaitWord::new(WAKING) }),
+            back: Line::new(Back { report: AtomicU64::new(blank), sleep: WaitWord::new(WAKING), wave: AtomicU32::new(0) }),
         }
     }
 
@@ -95,10 +97,19 @@ impl Slot {
         self.back.sleep.word.store(AWAKE, Ordering::Relaxed);
     }
 
-    /// The owner is about to sleep and has to look once more.
-    pub(super) fn lie_down(&self) {
+    /// The owner is about to sleep, after `wakes` wakes, and has to look once
+    /// more.
+    pub(super) fn lie_down(&self, wakes: u32) {
+        // Relaxed: a waker that reads an older one wakes in vain, once.
+        self.back.wave.store(wakes, Ordering::Relaxed);
         // Relaxed: the fence in `Sleepers::park` follows.
         self.back.sleep.word.store(PARKED, Ordering::Relaxed);
+    }
+
+    /// The number of wakes when the owner lay down last.
+    pub(super) fn lay_down(&self) -> u32 {
+        // Relaxed: as in `lie_down`.
+        self.back.wave.load(Ordering::Relaxed)
     }
 
     /// Ends the sleep, for the owner itself or a waker; true for one of them.

@@ -189,7 +189,6 @@ impl Team {
     /// Hint: work is coming, be up and spinning.
     pub(crate) fn wake(&self) {
         self.gates.iter().for_each(Gate::stir);
-        self.sleepers.announce();
         self.sleepers.wake_up(&self.slots, self.active() - 1);
     }
 
