@@ -50,9 +50,8 @@ pub(crate) fn spin_window(lookup: impl Lookup) -> Option<Duration> {
 
 /// Whether `ROWPOOL_PIN` asks for bound workers: `1`, `true` or `on`.
 pub(crate) fn pin(lookup: impl Lookup) -> bool {
-    lookup("ROWPOOL_PIN").is_some_and(|text| {
-        matches!(text.to_str().map(str::trim), Some("1" | "true" | "on"))
-    })
+    lookup("ROWPOOL_PIN")
+        .is_some_and(|text| matches!(text.to_str().map(str::trim), Some("1" | "true" | "on")))
 }
 
 /// Whether `ROWPOOL_CALLER_QOS=keep` forbids to raise a caller's class (macOS).
@@ -111,7 +110,9 @@ mod tests {
     #[test]
     fn switches_are_off_unless_set() {
         let set = |name, text| pin(with(&[(name, text)]));
-        assert!(set("ROWPOOL_PIN", "1") && set("ROWPOOL_PIN", " on ") && set("ROWPOOL_PIN", "true"));
+        assert!(
+            set("ROWPOOL_PIN", "1") && set("ROWPOOL_PIN", " on ") && set("ROWPOOL_PIN", "true")
+        );
         assert!(!set("ROWPOOL_PIN", "0") && !set("ROWPOOL_PIN", "") && !set("OTHER", "1"));
         let keep = |text| keep_caller_qos(with(&[("ROWPOOL_CALLER_QOS", text)]));
         assert!(keep("keep") && !keep("raise") && !keep(""));

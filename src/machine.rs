@@ -64,7 +64,8 @@ impl Plan {
         let Some(&own) = self.width.cpus.get(slot).filter(|_| weighted) else {
             return Binding::Free;
         };
-        let capacity = |id| self.topology.cpus.iter().find(|cpu| cpu.id == id).map(|cpu| cpu.capacity);
+        let capacity =
+            |id| self.topology.cpus.iter().find(|cpu| cpu.id == id).map(|cpu| cpu.capacity);
         let mut kind = self.width.cpus.clone();
         kind.retain(|&id| capacity(id) == capacity(own));
         Binding::Kind(kind)

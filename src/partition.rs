@@ -180,7 +180,10 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tile(10, 1, Split { width: 2, weights: Some(&Weights::new(&[0, 0])) }), [0..5, 5..10]);
+        assert_eq!(
+            tile(10, 1, Split { width: 2, weights: Some(&Weights::new(&[0, 0])) }),
+            [0..5, 5..10]
+        );
     }
 
     #[test]
@@ -191,7 +194,10 @@ mod tests {
                 assert_eq!(step % 128, 0, "{size} x {times}");
             }
         }
-        assert_eq!((unit(4, 1), unit(1, 1), unit(128, 1), unit(0, 1), unit(8, 0)), (32, 128, 1, 1, 1));
+        assert_eq!(
+            (unit(4, 1), unit(1, 1), unit(128, 1), unit(0, 1), unit(8, 0)),
+            (32, 128, 1, 1, 1)
+        );
         assert_eq!(unit(1 << 40, 1 << 40), 1, "the product overflows");
     }
 }

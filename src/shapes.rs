@@ -18,9 +18,10 @@ pub(crate) struct Slots;
 
 /// Opens a region over indices.
 #[inline(always)]
-pub(crate) fn indices<S: Shape<F>, F: Sync>(pool: &Pool, work: Option<u64>, n: usize, f: F)
+pub(crate) fn indices<S, F>(pool: &Pool, work: Option<u64>, n: usize, f: F)
 where
-    S: Dataless,
+    S: Shape<F> + Dataless,
+    F: Sync,
 {
     if n > 0 {
         let args = Args::new(std::ptr::null_mut(), n, 1, 1);
@@ -135,7 +136,12 @@ impl<T: Send> Chunks<T> {
     {
         let len = data.len();
         if len > 0 {
-            let args = Args::new(data.as_mut_ptr().cast(), len, chunk_len, unit(size_of::<T>(), chunk_len));
+            let args = Args::new(
+                data.as_mut_ptr().cast(),
+                len,
+                chunk_len,
+                unit(size_of::<T>(), chunk_len),
+            );
             // SAFETY: `data` is borrowed mutably until the call returns, and is
             // a slice of `T`.
             unsafe { pool.fork::<Chunks<T>, (I, F)>(len.div_ceil(chunk_len), work, args, &f) };

@@ -25,11 +25,11 @@ pub(crate) use {
 /// For statics, which the model cannot have.
 #[cfg(not(loom))]
 pub(crate) use parking_lot::Mutex as StaticMutex;
+#[cfg(all(loom, any(target_os = "linux", target_os = "android")))]
+pub(crate) use std::sync::atomic::AtomicU64 as StaticU64;
 #[cfg(loom)]
 pub(crate) use std::sync::Mutex as StaticMutex;
 pub(crate) use std::sync::{atomic::AtomicU32 as StaticU32, OnceLock};
-#[cfg(all(loom, any(target_os = "linux", target_os = "android")))]
-pub(crate) use std::sync::atomic::AtomicU64 as StaticU64;
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 pub(crate) use AtomicU64 as StaticU64;
 

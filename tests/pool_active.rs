@@ -24,7 +24,9 @@ fn ranges(pool: &Pool, n: usize) -> usize {
 /// The threads that some regions of every shape use.
 fn threads(pool: &Pool) -> HashSet<ThreadId> {
     let seen = Mutex::new(HashSet::new());
-    let see = || drop(seen.lock().unwrap().insert(thread::current().id()));
+    let see = || {
+        seen.lock().unwrap().insert(thread::current().id());
+    };
     for _ in 0..50 {
         pool.wake();
         pool.broadcast(|_| see());

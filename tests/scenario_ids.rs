@@ -33,7 +33,12 @@ fn s28_workers_with_large_ids() {
                 let all = Arc::new(Barrier::new(width));
                 let here = Arc::clone(&all);
                 let builder = Pool::builder().width(width).pin(true);
-                let pool = builder.on_worker_start(move |_| drop(here.wait())).build().unwrap();
+                let pool = builder
+                    .on_worker_start(move |_| {
+                        here.wait();
+                    })
+                    .build()
+                    .unwrap();
                 all.wait();
                 assert_eq!(pool.active_width(), width);
                 works(&pool);

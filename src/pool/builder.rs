@@ -280,7 +280,9 @@ impl PoolBuilder {
                     return Err(BuildError::Spawn { got: slot, wanted: threads, source });
                 }
                 Err(error) => {
-                    log::warn!("rowpool: only {slot} of {threads} threads could be created: {error}");
+                    log::warn!(
+                        "rowpool: only {slot} of {threads} threads could be created: {error}"
+                    );
                     break;
                 }
             }
@@ -305,7 +307,12 @@ impl PoolBuilder {
         crate::global::install(self)
     }
 
-    fn spawn(&self, team: &Arc<Team>, slot: usize, binding: Binding) -> io::Result<thread::JoinHandle<()>> {
+    fn spawn(
+        &self,
+        team: &Arc<Team>,
+        slot: usize,
+        binding: Binding,
+    ) -> io::Result<thread::JoinHandle<()>> {
         let name: &dyn ThreadName = self.name.as_deref().unwrap_or(&"rowpool");
         let mut thread = thread::Builder::new().name(name.name(slot).replace('\0', "?"));
         if let Some(bytes) = self.stack_size {

@@ -72,11 +72,7 @@ impl<'a> Job<'a> {
     /// Lends `f` for the time of a region.
     #[inline(always)]
     pub(crate) fn new<S: Shape<F>, F: Sync>(args: Args, f: &'a F) -> Self {
-        let erased = Erased {
-            closure: std::ptr::from_ref(f).cast(),
-            call: call::<S, F>,
-            args,
-        };
+        let erased = Erased { closure: std::ptr::from_ref(f).cast(), call: call::<S, F>, args };
         Job { erased, borrow: PhantomData }
     }
 
@@ -117,7 +113,12 @@ impl Erased {
     }
 }
 
-unsafe fn call<S: Shape<F>, F: Sync>(closure: *const (), args: &Args, slot: usize, split: Split<'_>) {
+unsafe fn call<S: Shape<F>, F: Sync>(
+    closure: *const (),
+    args: &Args,
+    slot: usize,
+    split: Split<'_>,
+) {
     // SAFETY: `Job::new` made `closure` from an `&F`, alive by `run`'s
     // contract; it may be shared between threads: `F: Sync`.
     let f = unsafe { &*closure.cast::<F>() };

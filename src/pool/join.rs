@@ -74,7 +74,11 @@ impl Team {
                 self.calibrate(width, ledger);
             }
             // SAFETY: we hold the turn and the region has been joined.
-            if self.panics.raised() { unsafe { self.panics.take() } } else { None }
+            if self.panics.raised() {
+                unsafe { self.panics.take() }
+            } else {
+                None
+            }
         });
         bomb.defuse();
         drop(inside);

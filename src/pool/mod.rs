@@ -19,9 +19,9 @@ mod worker;
 #[cfg(loom)]
 pub mod model;
 
-pub(crate) use job::{Args, Shape};
 pub use builder::{BuildError, PoolBuilder, ThreadName};
 pub(crate) use gate::MAX_WIDTH;
+pub(crate) use job::{Args, Shape};
 pub(crate) use nested::inside;
 pub(crate) use wait::SPIN_WINDOW;
 
@@ -124,7 +124,11 @@ impl Pool {
     /// ```
     pub fn active_width(&self) -> usize {
         self.refresh();
-        if self.team.orphaned() { 1 } else { self.team.active() }
+        if self.team.orphaned() {
+            1
+        } else {
+            self.team.active()
+        }
     }
 
     /// Why the pool was made as wide as it was.

@@ -28,7 +28,10 @@ unsafe impl Sync for Panics {}
 impl Panics {
     pub(super) fn new() -> Self {
         Panics {
-            state: Line::new(State { raised: AtomicBool::new(false), first: UnsafeCell::new(None) }),
+            state: Line::new(State {
+                raised: AtomicBool::new(false),
+                first: UnsafeCell::new(None),
+            }),
         }
     }
 

@@ -31,7 +31,8 @@ struct Back {
 }
 
 // S34: no two of these words share a pair of lines, nor does a neighbour's.
-const _: () = assert!(std::mem::offset_of!(Slot, back).abs_diff(std::mem::offset_of!(Slot, claim)) >= 128);
+const _: () =
+    assert!(std::mem::offset_of!(Slot, back).abs_diff(std::mem::offset_of!(Slot, claim)) >= 128);
 const _: () = assert!(std::mem::align_of::<Slot>() >= 128 && std::mem::size_of::<Slot>() >= 256);
 const _: () = assert!(std::mem::align_of::<super::gate::Gate>() >= 128);
 
@@ -41,7 +42,11 @@ impl Slot {
         let blank = Word::BLANK.epoch().0;
         Slot {
             claim: Line::new(AtomicU64::new(blank)),
-            back: Line::new(Back { report: AtomicU64::new(blank), sleep: WaitWord::new(WAKING), wave: AtomicU32::new(0) }),
+            back: Line::new(Back {
+                report: AtomicU64::new(blank),
+                sleep: WaitWord::new(WAKING),
+                wave: AtomicU32::new(0),
+            }),
         }
     }
 
@@ -54,17 +59,15 @@ impl Slot {
         // with the gate's Acquire, the rows go with the report's Release.
         let mut held = Epoch(self.claim.load(Ordering::Relaxed));
         loop {
-            let open = if planted(Fault::TakeDifferent) {
-                epoch != held
-            } else {
-                epoch.newer_than(held)
-            };
+            let open =
+                if planted(Fault::TakeDifferent) { epoch != held } else { epoch.newer_than(held) };
             if !open {
                 return false;
             }
             // The strong form: a spurious failure read as "the owner has it"
             // would wait for an owner that never comes.
-            match self.claim.compare_exchange(held.0, epoch.0, Ordering::Relaxed, Ordering::Relaxed) {
+            match self.claim.compare_exchange(held.0, epoch.0, Ordering::Relaxed, Ordering::Relaxed)
+            {
                 Ok(_) => return true,
                 Err(now) => held = Epoch(now),
             }

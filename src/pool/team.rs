@@ -2,11 +2,11 @@
 
 use super::gate::{Epoch, Gate, MAX_WIDTH};
 use super::job::Erased;
+use super::ledger::Ledger;
 use super::panics::Panics;
 use super::park::Sleepers;
 use super::slot::Slot;
 use super::turn::Turn;
-use super::ledger::Ledger;
 use crate::partition::{Split, Weights};
 use crate::sync::{AtomicU64, AtomicUsize, Line, Ordering};
 use std::time::Duration;

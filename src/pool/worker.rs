@@ -64,7 +64,8 @@ impl Team {
         if self.orphaned() {
             drop(Bomb::armed("a fork() child returned from inside a region"));
         }
-        let order = if planted(Fault::RelaxedReport) { Ordering::Relaxed } else { Ordering::Release };
+        let order =
+            if planted(Fault::RelaxedReport) { Ordering::Relaxed } else { Ordering::Release };
         // Release, to `sweep`: this slot's rows, and the end of our use of the
         // job.
         self.report(worker).store(epoch.0, order);

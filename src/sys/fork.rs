@@ -28,7 +28,9 @@ pub(crate) fn watch_forks() {
         // lives as long as the program; the other two handlers may be absent.
         let failed = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         if failed != 0 {
-            log::warn!("rowpool: pthread_atfork failed ({failed}); a fork() child must not use the pool");
+            log::warn!(
+                "rowpool: pthread_atfork failed ({failed}); a fork() child must not use the pool"
+            );
         }
     });
 }

@@ -27,7 +27,9 @@ mod arch {
         // thread's MXCSR held, so no reserved bit is set. Code that runs under
         // the new state is the user's, whose caller has set it (rowpool itself
         // computes nothing in floating point here).
-        unsafe { asm!("ldmxcsr [{}]", in(reg) &control, options(nostack, readonly, preserves_flags)) };
+        unsafe {
+            asm!("ldmxcsr [{}]", in(reg) &control, options(nostack, readonly, preserves_flags))
+        };
     }
 }
 
@@ -49,7 +51,9 @@ mod arch {
         // SAFETY: the bits were another thread's FPCR; writing it is allowed at
         // EL0 and affects floating point of this thread only, as the user's
         // caller has asked.
-        unsafe { asm!("msr fpcr, {}", in(reg) u64::from(control), options(nomem, nostack, preserves_flags)) };
+        unsafe {
+            asm!("msr fpcr, {}", in(reg) u64::from(control), options(nomem, nostack, preserves_flags))
+        };
     }
 }
 

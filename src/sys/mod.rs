@@ -29,11 +29,16 @@ pub(crate) use windows::*;
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple", windows)))]
 mod other;
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple", windows)))]
+#[cfg(not(any(
+    target_os = "linux",
+    target_os = "android",
+    target_vendor = "apple",
+    windows
+)))]
 pub(crate) use other::*;
 
 mod fork;
+pub(crate) mod fp;
 #[cfg(any(test, target_vendor = "apple"))]
 mod qos;
-pub(crate) mod fp;
 pub(crate) use fork::{fork_generation, watch_forks};
