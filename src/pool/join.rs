@@ -73,12 +73,11 @@ impl Team {
             if ledger.count() && course.quiet {
                 self.calibrate(width, ledger);
             }
-            // SAFETY: we hold the turn and the region has been joined.
-            if self.panics.raised() {
-                unsafe { self.panics.take() }
-            } else {
-                None
+            if !self.panics.raised() {
+                return None;
             }
+            // SAFETY: we hold the turn and the region has been joined.
+            unsafe { self.panics.take() }
         });
         bomb.defuse();
         drop(inside);
