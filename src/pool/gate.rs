@@ -108,6 +108,14 @@ impl Gate {
         Word(self.word.load(Ordering::Acquire))
     }
 
+    /// Starts fetching the line for a write that comes soon. It is shared by
+    /// then, the poller has seen to that, so the write would wait for it
+    /// (measured: an empty fork takes a tenth less).
+    #[inline(always)]
+    pub(super) fn prepare(&self) {
+        crate::sys::prefetch::for_writing(self);
+    }
+
     /// Opens region `epoch`.
     ///
     /// # Safety

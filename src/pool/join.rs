@@ -34,6 +34,7 @@ impl Team {
     /// The job is new: none of its slots has been run.
     pub(crate) unsafe fn region(&self, width: usize, hint: Option<Duration>, job: Job<'_>) -> bool {
         assert!(1 < width && width <= self.slots.len() + 1, "a region has slots for threads");
+        self.gate(0).prepare();
         let Some(turn) = self.turn.take() else {
             return false;
         };

@@ -37,8 +37,10 @@ pub(super) struct Ledger {
 const LOOKS: u32 = 8;
 
 /// How many forks an owner may be late, hot; and when one was absent just now.
+/// Less than that would never let a worker come back that looks at its gate,
+/// yields or reads a clock in the wrong moment.
 const GRACE: u32 = 8;
-const GRACE_ABSENT: u32 = 2;
+const GRACE_ABSENT: u32 = 4;
 
 impl Ledger {
     pub(super) fn new() -> Self {
@@ -119,7 +121,7 @@ impl Ledger {
 
     /// Notes that a measured fork took `looks` looks.
     pub(super) fn measured(&mut self, looks: u32) {
-        self.looks = looks.clamp(4, 128);
+        self.looks = looks.clamp(8, 128);
         self.until_measured = MEASURE_EVERY;
     }
 }

@@ -139,10 +139,16 @@ impl Team {
         &self.gates[worker / self.group]
     }
 
+    /// Whether a worker has its gate to itself, and reports there.
+    #[inline(always)]
+    pub(super) fn reports_on_gate(&self) -> bool {
+        self.group == 1
+    }
+
     /// Where worker `worker` reports the end of its slot.
     #[inline(always)]
     pub(super) fn report(&self, worker: usize) -> &AtomicU64 {
-        if self.group == 1 {
+        if self.reports_on_gate() {
             &self.gates[worker].report
         } else {
             self.slots[worker].report()

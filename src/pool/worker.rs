@@ -55,6 +55,9 @@ impl Team {
     /// Runs and reports the slot that `worker` has just taken.
     #[inline(always)]
     fn finish(&self, gate: &Gate, worker: usize, epoch: Epoch, width: usize) {
+        if self.reports_on_gate() {
+            gate.prepare();
+        }
         // SAFETY: the slot of this region is taken and not reported.
         let job = unsafe { gate.job() };
         job.adopt_fp();

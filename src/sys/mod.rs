@@ -39,6 +39,7 @@ pub(crate) use other::*;
 
 mod fork;
 pub(crate) mod fp;
+pub(crate) mod prefetch;
 #[cfg(any(test, target_vendor = "apple"))]
 mod qos;
 pub(crate) use fork::{fork_generation, watch_forks};
