@@ -252,24 +252,38 @@ fn a_child_forked_inside_a_slot() {
 }
 
 /// Forks in slot `forking` of a region on threads of their own, and lets the
-/// child return, or unwind, from there.
+/// child return, or unwind, from there; gives the ends of the children. One
+/// that gets out of the region exits with 7.
 fn return_from(pool: &Pool, forking: usize, unwind: bool) -> Vec<End> {
+    let parent = std::process::id();
     let ends = std::sync::Mutex::new(Vec::new());
-    on_all_threads(pool, |slot| {
-        if slot == forking {
-            // SAFETY: as in `fork`; the child goes on to the end of its slot,
-            // where the library has to stop it.
-            match unsafe { libc::fork() } {
-                0 => {
-                    quietly();
-                    if unwind {
-                        std::panic::resume_unwind(Box::new("from the slot"));
-                    }
-                }
-                pid => ends.lock().unwrap().push(end_of(pid)),
-            }
+    let not_in_a_child = || {
+        if std::process::id() != parent {
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(7) };
         }
-    });
+    };
+    let region = || {
+        on_all_threads(pool, |slot| {
+            if slot == forking {
+                not_in_a_child();
+                // SAFETY: as in `fork`; the child goes on to the end of its
+                // slot, where the library has to stop it.
+                match unsafe { libc::fork() } {
+                    0 => {
+                        quietly();
+                        if unwind {
+                            std::panic::resume_unwind(Box::new("from the slot"));
+                        }
+                    }
+                    pid => ends.lock().unwrap().push(end_of(pid)),
+                }
+            }
+        })
+    };
+    let out = std::panic::catch_unwind(std::panic::AssertUnwindSafe(region));
+    not_in_a_child();
+    assert!(out.is_ok());
     ends.into_inner().unwrap()
 }
 

@@ -6,7 +6,7 @@ mod common;
 #[path = "common/cpus.rs"]
 mod cpus;
 
-use common::{on_all_threads, panic_of, text_of, LatePool};
+use common::{on_all_threads, panic_of, text_of, LatePool, Meeting};
 use rowpool::Pool;
 use std::panic::{panic_any, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -124,6 +124,16 @@ impl Drop for Counted {
     }
 }
 
+/// A panic in every slot at the same time, as far as their owners come.
+fn at_once(pool: &Pool, raise: impl Fn() + Sync) {
+    let meeting = Meeting::default();
+    pool.wake();
+    pool.broadcast(|_| {
+        meeting.join(pool.num_threads());
+        raise();
+    });
+}
+
 #[test]
 fn of_several_panics_one_is_raised() {
     bounded!();
@@ -131,7 +141,7 @@ fn of_several_panics_one_is_raised() {
         let pool = cpus::pool(width);
         for _ in 0..20 {
             let alive = Arc::new(AtomicUsize::new(0));
-            let payload = panic_of(|| pool.broadcast(|_| panic_any(Counted::new(&alive))));
+            let payload = panic_of(|| at_once(&pool, || panic_any(Counted::new(&alive))));
             assert!(payload.is::<Counted>());
             assert_eq!(alive.load(Ordering::SeqCst), 1, "the others are dropped by now");
             drop(payload);
@@ -209,16 +219,18 @@ fn payloads_whose_drop_panics() {
     bounded!();
     for width in [2, 4, 9] {
         let pool = cpus::pool(width);
+        let mut losers = 0;
         for _ in 0..20 {
             let blasts = Arc::new(AtomicUsize::new(0));
-            let payload = panic_of(|| {
-                pool.broadcast(|_| resume_unwind(Box::new(Grenade(Arc::clone(&blasts)))));
-            });
+            let grenade = || Box::new(Grenade(Arc::clone(&blasts)));
+            let payload = panic_of(|| at_once(&pool, || resume_unwind(grenade())));
             assert!(payload.is::<Grenade>());
             assert!(blasts.load(Ordering::SeqCst) < pool.num_threads(), "one per loser at most");
             std::mem::forget(payload);
+            losers += blasts.load(Ordering::SeqCst);
             works(&pool);
         }
+        assert!(losers > 0 || pool.active_width() == 1, "or nothing was tested");
         on_all_threads(&pool, |_| ());
     }
 }

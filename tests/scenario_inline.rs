@@ -8,6 +8,7 @@ mod cpus;
 use common::on_all_threads;
 use rowpool::Pool;
 use std::collections::HashSet;
+use std::sync::atomic::AtomicUsize;
 use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 
@@ -66,6 +67,24 @@ fn s15_one_index_is_one_range() {
             });
         };
         assert_eq!(on_the_caller(see), [0]);
+    }
+}
+
+/// What is served inline is no region: the threads are free for those inside.
+#[test]
+fn s15_one_row_may_fork_itself() {
+    bounded!();
+    for pool in hot_pools() {
+        let slots = || {
+            let slots = AtomicUsize::new(0);
+            pool.for_each_range(100, |_| common::tick(&slots));
+            slots.into_inner()
+        };
+        let active = pool.active_width();
+        pool.run(1, |_| assert_eq!(slots(), active));
+        pool.for_each_row(&mut [0], |_, _| assert_eq!(slots(), active));
+        pool.with_work(1).run(9, |_| assert_eq!(slots(), active));
+        pool.run(9, |_| assert_eq!(slots(), if active == 1 { active } else { 1 }));
     }
 }
 

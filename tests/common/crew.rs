@@ -71,26 +71,37 @@ impl Drop for LatePool {
     }
 }
 
+/// Where the slots of a region meet, if they are on threads of their own.
+///
+/// Waiting for each other is what no program's slots may do (I8). A test that
+/// wants all threads to take part can, for some time: who is late nevertheless
+/// is relieved after that.
+#[derive(Default)]
+pub struct Meeting(AtomicUsize);
+
+impl Meeting {
+    /// Comes, and stays until `all` have come or it takes too long.
+    pub fn join(&self, all: usize) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        let patience = Instant::now() + Duration::from_millis(20);
+        while self.0.load(Ordering::SeqCst) < all && Instant::now() < patience {
+            thread::yield_now();
+        }
+    }
+}
+
 /// Runs `f` in the slots `0..active_width` of regions until one had every slot
 /// on a thread of its own; gives their threads. `f` runs several times.
-///
-/// Slot 0 stays until the other owners have begun, for some time: what is not
-/// allowed to programs (I8) makes a test sure that workers take part. One that
-/// is late nevertheless is relieved, and the next region tries again.
 pub fn on_all_threads(pool: &Pool, f: impl Fn(usize) + Sync) -> Vec<ThreadId> {
     let width = pool.active_width();
     let nobody = || Mutex::new(None::<ThreadId>);
     loop {
         pool.wake();
         let threads: Vec<_> = (0..width).map(|_| nobody()).collect();
-        let begun = AtomicUsize::new(0);
+        let meeting = Meeting::default();
         pool.run(width, |slot| {
             *threads[slot].lock().unwrap() = Some(thread::current().id());
-            begun.fetch_add(1, Ordering::Relaxed);
-            let patience = Instant::now() + Duration::from_millis(20);
-            while slot == 0 && begun.load(Ordering::Relaxed) < width && Instant::now() < patience {
-                thread::yield_now();
-            }
+            meeting.join(width);
             f(slot);
         });
         let threads: Vec<ThreadId> = threads

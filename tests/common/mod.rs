@@ -14,7 +14,7 @@ pub mod tasks;
 
 pub use bound::Bound;
 pub use child::{done, Isolated};
-pub use crew::{on_all_threads, Latch, LatePool};
+pub use crew::{on_all_threads, Latch, LatePool, Meeting};
 pub use logs::{record_logs, warnings};
 
 /// The path of the function that it is written in, without the crate's name:
