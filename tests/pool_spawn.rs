@@ -73,6 +73,7 @@ fn pools_under(limit: &dyn Fn(Option<usize>)) {
     assert_eq!(rowpool::threads::gemv_num_threads(), 3);
     works(rowpool::global());
     limit(None);
+    rowpool::threads::for_each_row(&mut [0.0; 2], 2, 1 << 20, |_, _| ());
     assert_eq!(rowpool::threads::init_cpu_pool(), None, "it has run");
 }
 

@@ -225,7 +225,7 @@ fn the_spin_window() {
 
     fn workers() -> Vec<tasks::Task> {
         assert_eq!(gemv_num_threads(), 3);
-        rowpool::global().run(3, |_| ());
+        common::on_all_threads(rowpool::global(), |_| ());
         tasks::await_named("rowpool-", 2)
     }
 
@@ -236,12 +236,12 @@ fn the_spin_window() {
         });
     }
     isolated!().env("ROWPOOL_SPIN_US", "3600000000").env("ROWPOOL_NUM_THREADS", "3").run(|| {
+        // A hundred looks in no less than 0.1 s: with any usual window they
+        // would sleep by then.
         let workers = workers();
-        let before: Vec<u64> = workers.iter().map(tasks::Task::ticks).collect();
-        // An hour has 360 000 ticks: five of each are long before its end, and
-        // far more than a default window has.
-        while workers.iter().zip(&before).any(|(worker, before)| worker.ticks() < before + 5) {
+        for _ in 0..100 {
             tasks::nap();
+            assert!(!workers.iter().any(tasks::Task::asleep));
         }
     });
 }
