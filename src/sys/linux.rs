@@ -159,6 +159,6 @@ pub(crate) fn bind_to(cpus: &[usize]) -> bool {
 /// Binds the calling thread to `cpu`; false if that cannot be done.
 pub(crate) fn pin_to(cpu: usize) -> bool {
     // S28: core_affinity indexes a `cpu_set_t` by the id without a check.
-    cpu < libc::CPU_SETSIZE as usize
+    cpu < 8 * size_of::<libc::cpu_set_t>()
         && core_affinity::set_for_current(core_affinity::CoreId { id: cpu })
 }
