@@ -17,9 +17,9 @@ pub(crate) mod model;
 #[cfg(loom)]
 pub(crate) use {
     loom::hint::spin_loop,
-    loom::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     loom::thread::yield_now,
-    model::{guess, overwrite, sleep, Condvar, Instant, Mutex, MutexGuard},
+    model::{fence, guess, overwrite, sleep, Condvar, Instant, Mutex, MutexGuard},
 };
 
 /// For statics, which the model cannot have.
@@ -201,6 +201,10 @@ mod fallback {
 
 /// One `usize` per thread, zero at first: `const` and without `Drop`, so that
 /// it can be read in the destructors of other thread-locals.
+#[allow(
+    clippy::missing_const_for_thread_local,
+    reason = "it is const, which clippy does not see on Windows"
+)]
 pub(crate) mod mark {
     use std::cell::Cell;
 

@@ -107,6 +107,7 @@ pub struct Dormitory {
 
 impl Dormitory {
     pub fn new(workers: usize) -> Dormitory {
+        crate::sync::model::reset(Duration::ZERO);
         Dormitory {
             sleepers: Sleepers::new(workers),
             slots: (0..workers).map(|_| Slot::new()).collect(),
@@ -114,23 +115,19 @@ impl Dormitory {
     }
 
     /// Worker `worker` starts, sleeps once unless `changed`, and passes the
-    /// wake on if there was one.
-    pub fn night(&self, worker: usize, changed: impl Fn() -> bool) {
+    /// wake on if there was one. It stays up for wakes after number `since`;
+    /// `None`: after those that it sees, as after a region.
+    pub fn night(&self, worker: usize, since: Option<u32>, changed: impl Fn() -> bool) {
         let slot = &self.slots[worker];
         self.sleepers.arrive(slot);
-        // A wake that comes before is a wake since number 0.
-        if self.sleepers.park(slot, 0, changed) {
+        let wakes = since.unwrap_or_else(|| self.sleepers.wakes());
+        if self.sleepers.park(slot, wakes, changed) {
             self.sleepers.pass_on(&self.slots);
         }
     }
 
-    /// As `Team::wake`.
+    /// Wakes all of them.
     pub fn wake(&self) {
-        self.wake_for_news();
-    }
-
-    /// Wakes for news that were published before.
-    pub fn wake_for_news(&self) {
         self.sleepers.wake_up(&self.slots, self.slots.len());
     }
 

@@ -54,6 +54,9 @@ fn pauses(change: impl FnOnce(usize) -> usize) -> usize {
 
 /// From here on the model goes one way only, until `resume`.
 pub fn pause() {
+    // A thread that has yielded in vain is switched away from at the next
+    // chance: now, before the others run unexplored.
+    QUIET.load(Ordering::Relaxed);
     if pauses(|n| n + 1) == 0 {
         loom::stop_exploring();
     }
@@ -66,8 +69,24 @@ pub fn resume() {
     }
 }
 
+loom::lazy_static! {
+    static ref FENCES: inner::atomic::AtomicUsize = inner::atomic::AtomicUsize::new(0);
+    /// Nobody writes here.
+    static ref QUIET: inner::atomic::AtomicUsize = inner::atomic::AtomicUsize::new(0);
+}
+
+/// A fence that others can run before. loom switches threads before accesses
+/// only, so that a fence would be one step with the access before it.
+pub(crate) fn fence(order: Ordering) {
+    FENCES.fetch_add(1, Ordering::Relaxed);
+    inner::atomic::fence(order);
+}
+
 /// A new run begins.
 pub(crate) fn reset(tick: Duration) {
+    // They exist from now on: that is no news to any thread.
+    FENCES.load(Ordering::Relaxed);
+    QUIET.load(Ordering::Relaxed);
     pauses(|_| 0);
     TICK.with(|cell| cell.set(tick));
 }
