@@ -115,11 +115,15 @@ impl AtomicU64 {
     }
     pub(crate) fn fetch_or(&self, bits: u64, _: Ordering) -> u64 {
         let mut word = self.0.lock();
-        std::mem::replace(&mut *word, *word | bits)
+        let old = *word;
+        *word |= bits;
+        old
     }
     pub(crate) fn fetch_and(&self, bits: u64, _: Ordering) -> u64 {
         let mut word = self.0.lock();
-        std::mem::replace(&mut *word, *word & bits)
+        let old = *word;
+        *word &= bits;
+        old
     }
     pub(crate) fn compare_exchange(
         &self,
