@@ -257,7 +257,8 @@ fn chunks_and_their_states() {
         for len in counts(pool) {
             for chunk_len in [0, 1, 2, 3, 7, 32, 33, len / 2, len, len + 1, usize::MAX] {
                 let chunks = if chunk_len == 0 { 0 } else { len.div_ceil(chunk_len) };
-                for view in HINTS.map(|ops| pool.with_work(ops)) {
+                // The hints between "as small" and "as large as can be", below.
+                for view in [1, 10_000].map(|ops| pool.with_work(ops)) {
                     let states = check_chunks(view, len, chunk_len);
                     let what = format!("len {len} chunk_len {chunk_len}");
                     assert_eq!(states.made, states.dropped, "dropped before the end: {what}");
