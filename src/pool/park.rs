@@ -56,8 +56,9 @@ impl Sleepers {
 
     /// The number of wakes so far, to compare in `park`.
     pub(super) fn wakes(&self) -> u32 {
-        // Relaxed: `park` compares again behind its fence.
-        self.state.wakes.load(Ordering::Relaxed)
+        // Acquire, from `wake_up`: who counts a wake sees its news, and lies down
+        // as one whom that wave need not wake.
+        self.state.wakes.load(Ordering::Acquire)
     }
 
     /// Sleeps, unless `changed` says that there is news or a wake came since
@@ -91,8 +92,8 @@ impl Sleepers {
     /// Wakes one of workers `0..reach`, who wakes two more, and so on; who is
     /// about to park stays up. True if one was there to be woken.
     pub(super) fn wake_up(&self, slots: &[Slot], reach: usize) -> bool {
-        // Relaxed: the fence follows.
-        let wave = self.state.wakes.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        // Release, to `wakes`: the news of this wake.
+        let wave = self.state.wakes.fetch_add(1, Ordering::Release).wrapping_add(1);
         if !planted(Fault::NoWakeFence) {
             // SeqCst: pairs with the fence in `park`.
             fence(Ordering::SeqCst);

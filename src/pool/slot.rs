@@ -118,15 +118,16 @@ impl Slot {
     /// Ends the sleep, for the owner itself or a waker; true for one of them.
     pub(super) fn rouse(&self) -> bool {
         let sleep = &self.back.sleep.word;
-        // Relaxed: atomicity only; looking at the gate again orders the rest.
-        sleep.load(Ordering::Relaxed) == PARKED
-            && sleep.compare_exchange(PARKED, WAKING, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        // Release, to the woken (here where it loses, or in `sleep`): the count
+        // of wakes and the reach, by which it passes the wake on.
+        sleep.load(Ordering::Acquire) == PARKED
+            && sleep.compare_exchange(PARKED, WAKING, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     /// Sleeps until roused.
     pub(super) fn sleep(&self) {
-        // Relaxed: as in `rouse`.
-        while self.back.sleep.word.load(Ordering::Relaxed) == PARKED {
+        // Acquire, from `rouse`.
+        while self.back.sleep.word.load(Ordering::Acquire) == PARKED {
             self.back.sleep.wait_while(PARKED);
         }
     }
