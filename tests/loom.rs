@@ -4,7 +4,8 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release --test loom` runs the models;
 //! `ROWPOOL_FAULT=<name>` plants a fault (`src/pool/fault.rs`), which at least
-//! one of them must find. `LOOM_MAX_PREEMPTIONS` overrides every bound.
+//! one of them must find; the first that does ends the process.
+//! `LOOM_MAX_PREEMPTIONS` caps every bound, `LOOM_MORE_PREEMPTIONS` adds to it.
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
@@ -17,17 +18,29 @@ use std::time::{Duration, Instant};
 
 /// Explores `model` with at most so many preemptions; `None`: all of them.
 fn explore(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
+    let more = std::env::var("LOOM_MORE_PREEMPTIONS").map_or(0, |n| n.parse().unwrap());
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(preemptions);
+    let bounds = [builder.preemption_bound, preemptions.map(|most| most + more)];
+    builder.preemption_bound = bounds.into_iter().flatten().min();
     builder.max_branches = 10_000;
     let runs = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let (count, begun) = (Arc::clone(&runs), Instant::now());
-    builder.check(move || {
-        count.fetch_add(1, Ordering::Relaxed);
-        model();
-    });
     let bound = builder.preemption_bound.map_or("all".to_owned(), |most| format!("up to {most}"));
+    let check = || {
+        builder.check(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            model();
+        });
+    };
+    let outcome = catch_unwind(AssertUnwindSafe(check));
     println!("{} runs, {bound} preemptions, {:.1?}", runs.load(Ordering::Relaxed), begun.elapsed());
+    if let Err(found) = outcome {
+        if let Ok(fault) = std::env::var("ROWPOOL_FAULT") {
+            eprintln!("{fault} is found by {}", std::thread::current().name().unwrap_or("a model"));
+            std::process::exit(101);
+        }
+        resume_unwind(found);
+    }
 }
 
 /// A value whose every access is checked for races.
@@ -188,22 +201,22 @@ fn a_worker_within_its_grace() {
 
 #[test]
 fn two_workers_growing() {
-    regions(Some(1), two(PARKING), Life::Start, &[2, 3]);
+    regions(Some(2), two(PARKING), Life::Start, &[2, 3]);
 }
 
 #[test]
 fn two_workers_growing_at_a_shared_gate() {
-    regions(Some(1), shared(two(PARKING)), Life::Start, &[2, 3]);
+    regions(Some(2), shared(two(PARKING)), Life::Start, &[2, 3]);
 }
 
 #[test]
 fn two_workers_shrinking() {
-    regions(Some(1), two(PARKING), Life::Start, &[3, 2]);
+    regions(Some(2), two(PARKING), Life::Start, &[3, 2]);
 }
 
 #[test]
 fn two_workers_shrinking_at_a_shared_gate() {
-    regions(Some(1), shared(two(PARKING)), Life::Start, &[3, 2]);
+    regions(Some(2), shared(two(PARKING)), Life::Start, &[3, 2]);
 }
 
 #[test]
@@ -214,6 +227,16 @@ fn two_workers_in_and_out() {
 #[test]
 fn two_workers_in_and_out_at_a_shared_gate() {
     regions(Some(1), shared(two(PARKING)), Life::Start, &[2, 3, 2]);
+}
+
+#[test]
+fn three_workers() {
+    regions(Some(1), Setup { workers: 3, ..PARKING }, Life::Start, &[4, 2]);
+}
+
+#[test]
+fn three_workers_at_a_shared_gate() {
+    regions(Some(1), Setup { workers: 3, group: 3, ..PARKING }, Life::Start, &[4, 2]);
 }
 
 // Waking (C3), and what hints do.
@@ -228,11 +251,9 @@ fn regions_that_wake() {
 
 #[test]
 fn regions_that_wake_two() {
-    for setup in [two(PARKING), shared(two(PARKING))] {
-        explore(Some(1), move || {
-            with_crew(setup, Life::Body, |crew| Rows::new(3).regions(crew, &[3, 2], true));
-        });
-    }
+    explore(Some(1), || {
+        with_crew(two(PARKING), Life::Body, |crew| Rows::new(3).regions(crew, &[3, 2], true));
+    });
 }
 
 /// Sleepers' slots cost so much that they are woken in the middle of a region.
@@ -265,7 +286,7 @@ fn rest_against_publish() {
 
 #[test]
 fn rest_against_publish_at_a_shared_gate() {
-    hints(3, shared(SPINNING), Crew::rest);
+    hints(2, shared(SPINNING), Crew::rest);
 }
 
 #[test]
@@ -344,7 +365,7 @@ fn park_against_wake() {
 /// One is woken by the caller, and wakes the other.
 #[test]
 fn two_park_against_wake() {
-    night(Some(3), 2, Some(0), |dormitory, _| dormitory.wake());
+    night(Some(2), 2, Some(0), |dormitory, _| dormitory.wake());
 }
 
 /// A worker that saw the wake before it looked at the news has to see these.
@@ -360,7 +381,7 @@ fn park_against_stir() {
 
 #[test]
 fn two_park_against_publish() {
-    night(Some(3), 2, None, publish_and_wake);
+    night(Some(2), 2, None, publish_and_wake);
 }
 
 /// Two wakes at once, each with its news.
