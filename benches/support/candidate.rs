@@ -9,6 +9,10 @@ use std::time::Duration;
 /// all of them.
 pub type Rows<'a> = &'a (dyn Fn(Range<usize>) + Sync);
 
+/// A `for_each_row` of ferrox's signature but for `n_rows`, which is the length.
+pub type ForEachRow = fn(&mut [f32], usize, RowFn<'_>);
+pub type RowFn<'a> = &'a (dyn Fn(usize, &mut f32) + Sync + Send);
+
 /// A pool that is up.
 pub trait Fork {
     /// One region over `0..items`, each item `ops` multiply-adds, in one range
@@ -91,15 +95,15 @@ pub const ROWPOOL_THREADS: Candidate = Candidate {
     open: |threads, body| body(&mut Slots { threads, for_each_row: rowpool_rows }),
 };
 
-fn rowpool_rows(rows: &mut [f32], cols: usize, f: &(dyn Fn(usize, &mut f32) + Sync + Send)) {
+/// rowpool's drop-in module.
+pub fn rowpool_rows(rows: &mut [f32], cols: usize, f: RowFn<'_>) {
     rowpool::threads::for_each_row(rows, rows.len(), cols, f);
 }
 
-/// A `for_each_row` of ferrox's signature (`n_rows` is the length), called with
-/// one row for each thread.
+/// A `for_each_row`, called with one row for each thread.
 pub struct Slots {
     pub threads: usize,
-    pub for_each_row: fn(&mut [f32], usize, &(dyn Fn(usize, &mut f32) + Sync + Send)),
+    pub for_each_row: ForEachRow,
 }
 
 impl Fork for Slots {

@@ -3,7 +3,7 @@
 
 #![allow(dead_code)]
 
-use crate::support::candidate::{share, Body, Candidate, Fork, Rows, Slots};
+use crate::support::candidate::{share, Body, Candidate, Fork, RowFn, Rows, Slots};
 use rayon::prelude::*;
 
 pub const FORKUNION: Candidate = Candidate { name: "forkunion 3", threads: 2, open: forkunion };
@@ -94,7 +94,7 @@ pub const FERROX: Candidate = Candidate {
     open: |threads, body| body(&mut Slots { threads, for_each_row: ferrox_rows }),
 };
 
-pub fn ferrox_rows(rows: &mut [f32], cols: usize, f: &(dyn Fn(usize, &mut f32) + Sync + Send)) {
+pub fn ferrox_rows(rows: &mut [f32], cols: usize, f: RowFn<'_>) {
     ferrox_core::threads::for_each_row(rows, rows.len(), cols, f);
 }
 

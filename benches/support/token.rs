@@ -2,7 +2,7 @@
 //! weights. All candidates run the same kernels, rowpool's serial ones, on the
 //! same rows of the same memory.
 
-use super::candidate::{share, Fork};
+use super::candidate::{share, ForEachRow, Fork};
 use super::machine::Line;
 use rowpool::gemv::{self, BlockQ8_0, BLOCK, BLOCK_BYTES};
 use std::ops::Range;
@@ -36,9 +36,6 @@ struct Matrix {
     first: usize,
     shape: (usize, usize),
 }
-
-/// A `for_each_row` of ferrox's signature, `n_rows` being the length.
-pub type ForEachRow = fn(&mut [f32], usize, &(dyn Fn(usize, &mut f32) + Sync + Send));
 
 /// Weights, input and output of a step.
 pub struct Token {

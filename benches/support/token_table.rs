@@ -1,12 +1,12 @@
 //! The table of the token: each shape, the whole, and the ratios between
 //! candidates, paired round by round.
 
-use super::candidate::{rowpool, warm_up, Candidate, Fork, SERIAL, YARDSTICK};
+use super::candidate::{rowpool, warm_up, Candidate, ForEachRow, Fork, RowFn, SERIAL, YARDSTICK};
 use super::fork_table::batch;
 use super::machine::round_trip;
 use super::rounds::{alternate, Series};
 use super::stats::{median, ratios, Estimate};
-use super::token::{ForEachRow, Token, SHAPES};
+use super::token::{Token, SHAPES};
 use std::time::{Duration, Instant};
 
 /// Steps of one turn, of which the median counts.
@@ -216,11 +216,6 @@ fn print_ratios(ways: &[Way], series: &[Series<Turn>], wanted: &[Ratio]) {
 }
 
 /// Runs everything on the caller, a closure for each row.
-pub fn serial_rows(rows: &mut [f32], _: usize, f: &(dyn Fn(usize, &mut f32) + Sync + Send)) {
+pub fn serial_rows(rows: &mut [f32], _: usize, f: RowFn<'_>) {
     rows.iter_mut().enumerate().for_each(|(row, out)| f(row, out));
-}
-
-/// rowpool's drop-in module.
-pub fn rowpool_rows(rows: &mut [f32], cols: usize, f: &(dyn Fn(usize, &mut f32) + Sync + Send)) {
-    rowpool::threads::for_each_row(rows, rows.len(), cols, f);
 }
