@@ -5,7 +5,6 @@ mod common;
 #[path = "common/cpus.rs"]
 mod cpus;
 
-use common::on_all_threads;
 use rowpool::Pool;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -44,14 +43,14 @@ fn s2_the_mask_shrinks_and_grows() {
     isolated!().run(|| {
         let pool = Pool::new(12).unwrap();
         assert_eq!(pool.active_width(), 12);
-        let owners = on_all_threads(&pool, |_| ());
+        let owners = common::on_all_threads(&pool, |_| ());
         for cpus in [16, 4, 2, 9, 12, 3, 16] {
             cpus::allow(cpus);
             let active = cpus.min(12);
             assert_eq!(pool.active_width(), active);
             assert_eq!(pool.num_threads(), 12, "the width keeps its value");
             assert_eq!(ranges(&pool, 1000), active);
-            assert_eq!(on_all_threads(&pool, |_| ()), owners[..active], "owners stay");
+            assert_eq!(common::on_all_threads(&pool, |_| ()), owners[..active], "owners stay");
             let used = threads(&pool);
             assert!(used.iter().all(|id| owners[..active].contains(id)), "of {active}");
         }

@@ -50,7 +50,7 @@ fn quietly() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: calls about this process, with a pointer to a live struct.
     unsafe {
-        libc::alarm(20);
+        libc::alarm(20 * common::slowness());
         libc::setrlimit(libc::RLIMIT_CORE, &none);
     }
 }

@@ -19,7 +19,7 @@ enum Phase {
     Over,
 }
 
-/// Aborts the process unless it is dropped in time.
+/// Aborts the process unless it is dropped in time: 30 s, more under emulation.
 pub struct Bound {
     phase: Arc<(Mutex<Phase>, Condvar)>,
     watch: Option<JoinHandle<()>>,
@@ -31,6 +31,7 @@ impl Bound {
     pub fn new(name: &'static str) -> Self {
         let phase = Arc::new((Mutex::new(Phase::Begins), Condvar::new()));
         let bound = if super::child::is_child() { LONGEST_IN_CHILD } else { LONGEST };
+        let bound = bound * super::child::slowness();
         let watched = Arc::clone(&phase);
         let watch = std::thread::spawn(move || {
             let (phase, changed) = &*watched;

@@ -96,6 +96,15 @@ impl Isolated {
     }
 }
 
+/// How much longer everything may take: under emulation ten times.
+pub fn slowness() -> u32 {
+    if runner().is_some() {
+        10
+    } else {
+        1
+    }
+}
+
 /// What cargo runs foreign binaries with, such as qemu-user.
 fn runner() -> Option<String> {
     let of_arch = format!("CARGO_TARGET_{}_", std::env::consts::ARCH.to_uppercase());

@@ -13,7 +13,7 @@ mod logs;
 pub mod tasks;
 
 pub use bound::Bound;
-pub use child::{done, Isolated};
+pub use child::{done, slowness, Isolated};
 pub use crew::{on_all_threads, Latch, LatePool, Meeting};
 pub use logs::{record_logs, warnings};
 
