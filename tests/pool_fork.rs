@@ -251,10 +251,10 @@ fn a_child_forked_inside_a_slot() {
     parallel(&pool);
 }
 
-/// Forks in slot `forking` of a region on threads of their own, and lets the
+/// Runs `region` with a slot body that forks in slot `forking`, and lets the
 /// child return, or unwind, from there; gives the ends of the children. One
 /// that gets out of the region exits with 7.
-fn return_from(pool: &Pool, forking: usize, unwind: bool) -> Vec<End> {
+fn return_from(region: &dyn Fn(&(dyn Fn(usize) + Sync)), forking: usize, unwind: bool) -> Vec<End> {
     let parent = std::process::id();
     let ends = std::sync::Mutex::new(Vec::new());
     let not_in_a_child = || {
@@ -263,43 +263,58 @@ fn return_from(pool: &Pool, forking: usize, unwind: bool) -> Vec<End> {
             unsafe { libc::_exit(7) };
         }
     };
-    let region = || {
-        on_all_threads(pool, |slot| {
-            if slot == forking {
-                not_in_a_child();
-                // SAFETY: as in `fork`; the child goes on to the end of its
-                // slot, where the library has to stop it.
-                match unsafe { libc::fork() } {
-                    0 => {
-                        quietly();
-                        if unwind {
-                            std::panic::resume_unwind(Box::new("from the slot"));
-                        }
+    let slot = |slot| {
+        if slot == forking {
+            not_in_a_child();
+            // SAFETY: as in `fork`; the child goes on to the end of its slot,
+            // where the library has to stop it.
+            match unsafe { libc::fork() } {
+                0 => {
+                    quietly();
+                    if unwind {
+                        std::panic::resume_unwind(Box::new("from the slot"));
                     }
-                    pid => ends.lock().unwrap().push(end_of(pid)),
                 }
+                pid => ends.lock().unwrap().push(end_of(pid)),
             }
-        })
+        }
     };
-    let out = std::panic::catch_unwind(std::panic::AssertUnwindSafe(region));
+    let out = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| region(&slot)));
     not_in_a_child();
     assert!(out.is_ok());
     ends.into_inner().unwrap()
+}
+
+/// Checks that, for each slot of a pool of three threads.
+fn aborts_in_each_slot(region: &dyn Fn(&(dyn Fn(usize) + Sync))) {
+    for forking in 0..3 {
+        for unwind in [false, true] {
+            let ends = return_from(region, forking, unwind);
+            assert!(!ends.is_empty());
+            let aborted = End::Signal(libc::SIGABRT);
+            assert!(ends.iter().all(|end| *end == aborted), "slot {forking}: {ends:?}");
+        }
+    }
 }
 
 #[test]
 fn a_child_that_returns_from_a_slot_aborts() {
     bounded!();
     let pool = cpus::pool(3);
-    for forking in 0..3 {
-        for unwind in [false, true] {
-            let ends = return_from(&pool, forking, unwind);
-            assert!(!ends.is_empty());
-            let aborted = End::Signal(libc::SIGABRT);
-            assert!(ends.iter().all(|end| *end == aborted), "slot {forking}: {ends:?}");
-            parallel(&pool);
-        }
+    aborts_in_each_slot(&|slot| drop(on_all_threads(&pool, slot)));
+    parallel(&pool);
+}
+
+/// The slots of late owners, which the caller runs, are no exception.
+#[test]
+fn a_child_that_returns_from_a_relieved_slot_aborts() {
+    bounded!();
+    let pool = LatePool::new(3);
+    if pool.active_width() == 3 {
+        aborts_in_each_slot(&|slot| pool.run(3, slot));
     }
+    pool.arrive();
+    parallel(&pool);
 }
 
 /// A region that runs serially anyway has no threads to miss.
