@@ -251,10 +251,13 @@ fn a_child_forked_inside_a_slot() {
     parallel(&pool);
 }
 
+/// A region that runs a slot body it is given.
+type Region<'a> = &'a dyn Fn(&(dyn Fn(usize) + Sync));
+
 /// Runs `region` with a slot body that forks in slot `forking`, and lets the
 /// child return, or unwind, from there; gives the ends of the children. One
 /// that gets out of the region exits with 7.
-fn return_from(region: &dyn Fn(&(dyn Fn(usize) + Sync)), forking: usize, unwind: bool) -> Vec<End> {
+fn return_from(region: Region<'_>, forking: usize, unwind: bool) -> Vec<End> {
     let parent = std::process::id();
     let ends = std::sync::Mutex::new(Vec::new());
     let not_in_a_child = || {
@@ -286,7 +289,7 @@ fn return_from(region: &dyn Fn(&(dyn Fn(usize) + Sync)), forking: usize, unwind:
 }
 
 /// Checks that, for each slot of a pool of three threads.
-fn aborts_in_each_slot(region: &dyn Fn(&(dyn Fn(usize) + Sync))) {
+fn aborts_in_each_slot(region: Region<'_>) {
     for forking in 0..3 {
         for unwind in [false, true] {
             let ends = return_from(region, forking, unwind);
