@@ -155,6 +155,9 @@ impl Team {
                 // SAFETY: the borrow is alive: the region is not joined yet; the
                 // slot was taken above.
                 self.panics.guard(|| unsafe { job.run(worker + 1, self.split(width)) });
+                if self.orphaned() {
+                    drop(Bomb::armed("a fork() child returned from inside a region"));
+                }
             }
             // For the sweep. Relaxed: read back by this thread only; the owner,
             // who has not taken the slot, does not write it in this region.

@@ -19,7 +19,8 @@ impl Team {
         loop {
             let word = gate.look();
             if word == seen {
-                if !ladder.step() {
+                // At rest a worker that an older wave woke lies down again.
+                if !word.rests() && !ladder.step() {
                     continue;
                 }
             } else {
