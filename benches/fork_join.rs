@@ -11,8 +11,9 @@ mod support;
 use criterion::Criterion;
 use published::{FERROX, FORKUNION, RAYON_BROADCAST, RAYON_INSIDE, RAYON_OUTSIDE};
 use std::time::{Duration, Instant};
-use support::candidate::{warm_up, Candidate, ROWPOOL, ROWPOOL_THREADS, SCOPE, YARDSTICK};
-use support::fork_table::{empty, print, single};
+use support::candidate::{warm_up, ROWPOOL, ROWPOOL_THREADS, SCOPE, YARDSTICK};
+use support::fork::{Candidate, Fork};
+use support::fork_table::{print, single};
 
 const CANDIDATES: [Candidate; 9] = [
     ROWPOOL,
@@ -40,7 +41,7 @@ fn main() {
 /// One sample on a pool of its own, warm.
 fn sample(
     candidate: &Candidate,
-    body: &mut (dyn FnMut(&mut dyn support::candidate::Fork) -> Duration + Send),
+    body: &mut (dyn FnMut(&mut dyn Fork) -> Duration + Send),
 ) -> Duration {
     let mut time = Duration::ZERO;
     candidate.run(&mut |pool| {
@@ -61,7 +62,7 @@ fn hot(criterion: &mut Criterion) {
             bencher.iter_custom(|regions| {
                 sample(candidate, &mut |pool| {
                     let begun = Instant::now();
-                    (0..regions).for_each(|_| empty(pool, candidate.threads));
+                    (0..regions).for_each(|_| pool.empty(candidate.threads));
                     begun.elapsed()
                 })
             });

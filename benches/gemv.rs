@@ -11,9 +11,9 @@ mod support;
 use criterion::Criterion;
 use published::{ferrox_rows, FERROX, FORKUNION, RAYON_INSIDE, RAYON_OUTSIDE};
 use std::time::{Duration, Instant};
-use support::candidate::{rowpool_rows, ROWPOOL, ROWPOOL_OVER, SERIAL, YARDSTICK};
+use support::candidate::{ROWPOOL, ROWPOOL_OVER, SERIAL, YARDSTICK};
 use support::token::{Format, Token};
-use support::token_table::{print, serial_rows, Ratio, Way};
+use support::token_table::{print, rowpool_rows, serial_rows, Ratio, Way};
 
 const WAYS: [Way; 10] = [
     Way::Regions(SERIAL),

@@ -8,9 +8,12 @@
 mod support;
 
 use paralight::prelude::*;
-use support::candidate::{share, Body, Candidate, Fork, Rows, ROWPOOL, SERIAL, YARDSTICK};
+use std::ops::Range;
+use support::candidate::{ROWPOOL, SERIAL, YARDSTICK};
+use support::fork::{share, Body, Candidate, Pool};
 use support::token::{Format, Token};
 use support::token_table::{Ratio, Way};
+use support::who::empty_slots;
 use support::{fork_table, rounds, token_table, wanted};
 
 const PEERS: [Candidate; 7] = [CANDLE, FORTE, FORTE_JOIN, MICROPOOL, PARALIGHT, SPINDLE, ZERO_POOL];
@@ -43,11 +46,15 @@ const CANDLE: Candidate =
     Candidate { name: "candle 0.11 BarrierPool", threads: 2, open: |_, body| body(&mut Candle) };
 
 struct Candle;
-impl Fork for Candle {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
+impl Pool for Candle {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
         let pool = candle_core::utils::barrier_pool();
         let width = pool.n_workers() + 1;
-        pool.execute(|slot| rows(share(items, width, slot)));
+        pool.execute(move |slot| rows(share(items, width, slot)));
+    }
+
+    fn empty(&mut self, _: usize) {
+        candle_core::utils::barrier_pool().execute(|slot| empty_slots(slot..slot + 1));
     }
 }
 
@@ -73,12 +80,20 @@ struct Forte<'a> {
     join: bool,
 }
 
-impl Fork for Forte<'_> {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
+impl Pool for Forte<'_> {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
         if self.join {
             self.worker.join(|_| rows(share(items, 2, 0)), |_| rows(share(items, 2, 1)));
         } else {
-            self.worker.broadcast(|own| rows(share(items, own.participants, own.index)));
+            self.worker.broadcast(move |own| rows(share(items, own.participants, own.index)));
+        }
+    }
+
+    fn empty(&mut self, _: usize) {
+        if self.join {
+            self.worker.join(|_| empty_slots(0..1), |_| empty_slots(1..2));
+        } else {
+            self.worker.broadcast(|own| empty_slots(own.index..own.index + 1));
         }
     }
 }
@@ -95,10 +110,16 @@ struct Micropool {
     threads: usize,
 }
 
-impl Fork for Micropool {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
-        let slots = (0..self.threads).into_par_iter().with_thread_pool(self.pool.split_per_item());
-        slots.for_each(|slot| rows(share(items, self.threads, slot)));
+impl Pool for Micropool {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        let threads = self.threads;
+        let slots = (0..threads).into_par_iter().with_thread_pool(self.pool.split_per_item());
+        slots.for_each(move |slot| rows(share(items, threads, slot)));
+    }
+
+    fn empty(&mut self, slots: usize) {
+        let slots = (0..slots).into_par_iter().with_thread_pool(self.pool.split_per_item());
+        slots.for_each(|slot| empty_slots(slot..slot + 1));
     }
 }
 
@@ -118,10 +139,16 @@ struct Paralight {
     threads: usize,
 }
 
-impl Fork for Paralight {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
-        let slots = (0..self.threads).into_par_iter().with_thread_pool(&mut self.pool);
-        slots.for_each(|slot| rows(share(items, self.threads, slot)));
+impl Pool for Paralight {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        let threads = self.threads;
+        let slots = (0..threads).into_par_iter().with_thread_pool(&mut self.pool);
+        slots.for_each(move |slot| rows(share(items, threads, slot)));
+    }
+
+    fn empty(&mut self, slots: usize) {
+        let slots = (0..slots).into_par_iter().with_thread_pool(&mut self.pool);
+        slots.for_each(|slot| empty_slots(slot..slot + 1));
     }
 }
 
@@ -138,9 +165,14 @@ struct Spindle {
     threads: usize,
 }
 
-impl Fork for Spindle {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
-        spindle::for_each_raw(self.threads, |slot| rows(share(items, self.threads, slot)));
+impl Pool for Spindle {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        let threads = self.threads;
+        spindle::for_each_raw(threads, move |slot| rows(share(items, threads, slot)));
+    }
+
+    fn empty(&mut self, slots: usize) {
+        spindle::for_each_raw(slots, |slot| empty_slots(slot..slot + 1));
     }
 }
 
@@ -157,15 +189,20 @@ struct Zero {
 }
 
 /// A slot of a region.
-struct Task<'a> {
-    rows: Rows<'a>,
-    range: std::ops::Range<usize>,
+struct Task<'a, F> {
+    rows: &'a F,
+    range: Range<usize>,
 }
 
-impl Fork for Zero {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
-        let task = |slot| Task { rows, range: share(items, self.threads, slot) };
-        let tasks: Vec<Task<'_>> = (0..self.threads).map(task).collect();
-        self.pool.run(|task: &Task<'_>| (task.rows)(task.range.clone()), &tasks);
+impl Pool for Zero {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        let task = |slot| Task { rows: &rows, range: share(items, self.threads, slot) };
+        let tasks: Vec<Task<'_, F>> = (0..self.threads).map(task).collect();
+        self.pool.run(|task: &Task<'_, F>| (task.rows)(task.range.clone()), &tasks);
+    }
+
+    fn empty(&mut self, slots: usize) {
+        let slots: Vec<usize> = (0..slots).collect();
+        self.pool.run(|slot: &usize| empty_slots(*slot..slot + 1), &slots);
     }
 }

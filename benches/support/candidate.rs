@@ -1,59 +1,23 @@
-//! Pools as the benches drive them, all by the same calls.
+//! rowpool, and what needs no crate: serial code, scoped threads, the yardstick.
 
+use super::fork::{share, Candidate, Fork, Pool};
+use super::who::empty_slots;
 use super::yardstick::Yardstick;
 use std::ops::Range;
-use std::time::Duration;
-
-/// What a region runs: a contiguous range of its items. A reference to a
-/// closure, so that candidates fit in one list; the call costs about 1 ns, for
-/// all of them.
-pub type Rows<'a> = &'a (dyn Fn(Range<usize>) + Sync);
-
-/// A `for_each_row` of ferrox's signature but for `n_rows`, which is the length.
-pub type ForEachRow = fn(&mut [f32], usize, RowFn<'_>);
-pub type RowFn<'a> = &'a (dyn Fn(usize, &mut f32) + Sync + Send);
-
-/// A pool that is up.
-pub trait Fork {
-    /// One region over `0..items`, each item `ops` multiply-adds, in one range
-    /// per thread.
-    fn region(&mut self, items: usize, ops: usize, rows: Rows<'_>);
-}
-
-/// What is measured on a pool; it may move to one of the pool's threads.
-pub type Body<'a> = &'a mut (dyn FnMut(&mut dyn Fork) + Send);
-
-/// A pool to be measured.
-#[derive(Clone, Copy)]
-pub struct Candidate {
-    pub name: &'static str,
-    pub threads: usize,
-    /// Builds the pool, calls the body where its regions are to be opened, and
-    /// drops the pool: several of them spin for ever, and must not while others
-    /// are measured.
-    pub open: fn(threads: usize, Body<'_>),
-}
-
-impl Candidate {
-    pub fn run(&self, body: Body<'_>) {
-        (self.open)(self.threads, body);
-    }
-}
-
-/// Range `slot` of `width` over `0..items`.
-#[inline(always)]
-pub fn share(items: usize, width: usize, slot: usize) -> Range<usize> {
-    items * slot / width..items * (slot + 1) / width
-}
+use std::time::{Duration, Instant};
 
 /// Runs everything on the caller.
 pub const SERIAL: Candidate =
     Candidate { name: "serial", threads: 1, open: |_, body| body(&mut Serial) };
 
 struct Serial;
-impl Fork for Serial {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
+impl Pool for Serial {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
         rows(0..items);
+    }
+
+    fn empty(&mut self, slots: usize) {
+        empty_slots(0..slots);
     }
 }
 
@@ -68,53 +32,41 @@ pub fn rowpool(threads: usize) -> rowpool::Pool {
     rowpool::Pool::new(threads).expect("a narrow pool")
 }
 
-impl Fork for rowpool::Pool {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
+impl Pool for rowpool::Pool {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
         self.for_each_range(items, rows);
     }
-}
 
-/// rowpool with each region's size as its hint.
-pub const ROWPOOL_HINTED: Candidate = Candidate {
-    name: "rowpool, with_work",
-    threads: 2,
-    open: |threads, body| body(&mut Hinted(rowpool(threads))),
-};
-
-struct Hinted(rowpool::Pool);
-impl Fork for Hinted {
-    fn region(&mut self, items: usize, ops: usize, rows: Rows<'_>) {
-        self.0.with_work(ops).for_each_range(items, rows);
+    fn empty(&mut self, slots: usize) {
+        self.for_each_range(slots, empty_slots);
     }
 }
 
-/// rowpool's drop-in module, used as [`Fork::region`] of ferrox is.
+/// rowpool's drop-in module on the process-wide pool, a row for each thread.
 pub const ROWPOOL_THREADS: Candidate = Candidate {
     name: "rowpool::threads",
     threads: 2,
-    open: |threads, body| body(&mut Slots { threads, for_each_row: rowpool_rows }),
+    open: |threads, body| body(&mut RowpoolThreads { threads }),
 };
 
-/// rowpool's drop-in module.
-pub fn rowpool_rows(rows: &mut [f32], cols: usize, f: RowFn<'_>) {
-    rowpool::threads::for_each_row(rows, rows.len(), cols, f);
+struct RowpoolThreads {
+    threads: usize,
 }
 
-/// A `for_each_row`, called with one row for each thread.
-pub struct Slots {
-    pub threads: usize,
-    pub for_each_row: ForEachRow,
-}
+/// Multiply-adds from which ferrox's gate opens; an empty region claims them.
+pub const GATE: usize = 256_000;
 
-impl Fork for Slots {
-    fn region(&mut self, items: usize, ops: usize, rows: Rows<'_>) {
-        let mut outputs = [0.0; 64];
-        let width = self.threads.min(items);
-        // An empty region says that it is just large enough for the gate.
-        let cols = if ops == 0 { 256_000usize } else { items * ops }.div_ceil(width);
-        (self.for_each_row)(&mut outputs[..width], cols, &|slot, _| {
-            rows(share(items, width, slot))
-        });
+impl Pool for RowpoolThreads {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, ops: usize, rows: F) {
+        let width = self.threads;
+        let cols = if ops == 0 { GATE } else { items * ops }.div_ceil(width);
+        let row = move |slot, _: &mut f32| rows(share(items, width, slot));
+        rowpool::threads::for_each_row(&mut [0.0; 64], width, cols, row);
+    }
+
+    fn empty(&mut self, slots: usize) {
+        let row = |slot, _: &mut f32| empty_slots(slot..slot + 1);
+        rowpool::threads::for_each_row(&mut [0.0; 64], slots, GATE.div_ceil(slots), row);
     }
 }
 
@@ -125,9 +77,13 @@ pub const YARDSTICK: Candidate = Candidate {
     open: |threads, body| body(&mut Yardstick::new(threads)),
 };
 
-impl Fork for Yardstick {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
-        Yardstick::region(self, items, rows);
+impl Pool for Yardstick {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        self.region(items, &rows);
+    }
+
+    fn empty(&mut self, slots: usize) {
+        self.region(slots, &empty_slots);
     }
 }
 
@@ -142,9 +98,9 @@ struct Scope {
     threads: usize,
 }
 
-impl Fork for Scope {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
-        let threads = self.threads;
+impl Pool for Scope {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        let (threads, rows) = (self.threads, &rows);
         std::thread::scope(|scope| {
             for slot in 1..threads {
                 scope.spawn(move || rows(share(items, threads, slot)));
@@ -152,11 +108,15 @@ impl Fork for Scope {
             rows(share(items, threads, 0));
         });
     }
+
+    fn empty(&mut self, slots: usize) {
+        self.run(slots, 0, empty_slots);
+    }
 }
 
 /// Keeps the calling thread busy.
 pub fn busy(time: Duration) {
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     while begun.elapsed() < time {
         std::hint::black_box(0);
     }
@@ -164,8 +124,8 @@ pub fn busy(time: Duration) {
 
 /// Opens empty regions until the pool's threads run on cores of their own.
 pub fn warm_up(pool: &mut dyn Fork, threads: usize, time: Duration) {
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     while begun.elapsed() < time {
-        pool.region(threads, 0, &|_| ());
+        pool.empty(threads);
     }
 }

@@ -1,22 +1,41 @@
 //! The table of empty regions: back to back, and after the caller was busy.
 
-use super::candidate::{busy, warm_up, Candidate, Fork, YARDSTICK};
+use super::candidate::{busy, warm_up, SCOPE, YARDSTICK};
+use super::fork::{Candidate, Fork};
 use super::machine::{clock_ns, round_trip};
-use super::rounds::{alternate, Series};
+use super::rounds::{alternate_within, Series, DISTURBED};
 use super::stats::{mean, median, quantile};
 use super::verdict;
 use super::who::Who;
-use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// How long the caller is busy before each region, and the regions of a turn.
-const GAPS: [(Duration, usize); 5] = [
-    (Duration::ZERO, 4000),
-    (Duration::from_micros(10), 1000),
-    (Duration::from_micros(100), 200),
-    (Duration::from_millis(1), 30),
-    (Duration::from_millis(5), 10),
+/// What a table is about.
+#[derive(Clone, Copy)]
+struct Case {
+    /// How long the caller is busy before each region.
+    gap: Duration,
+    /// Regions of one turn that are timed one by one.
+    regions: usize,
+    /// Whether the closure captures something, as real ones do.
+    captures: bool,
+}
+
+const fn case(gap: Duration, regions: usize) -> Case {
+    Case { gap, regions, captures: false }
+}
+
+const CASES: [Case; 6] = [
+    case(Duration::ZERO, 4000),
+    Case { captures: true, ..case(Duration::ZERO, 4000) },
+    case(Duration::from_micros(10), 1000),
+    case(Duration::from_micros(100), 200),
+    case(Duration::from_millis(1), 30),
+    case(Duration::from_millis(5), 10),
 ];
+/// Where `CASES` has those that something is required of.
+const HOT: usize = 0;
+const AFTER_100US: usize = 3;
+
 /// Back to back, regions are timed in batches: so many of so many a turn.
 const BATCHES: usize = 30;
 const BATCH: usize = 500;
@@ -25,10 +44,13 @@ const ENOUGH: Duration = Duration::from_millis(60);
 const WARM_UP: Duration = Duration::from_millis(10);
 
 /// One turn of one candidate, in ns.
+#[derive(Default)]
 struct Turn {
     typical: f64,
     singles: Vec<f64>,
     forked: f64,
+    /// F of the same moment, for the yardstick.
+    trip: Option<f64>,
 }
 
 /// A candidate's row.
@@ -40,30 +62,42 @@ struct Row {
     tally: String,
 }
 
-/// One region of one empty slot per thread.
-pub fn empty(pool: &mut dyn Fork, threads: usize) {
-    pool.region(threads, 0, &|range| {
-        black_box(range.start);
-    });
-}
-
-/// Mean of a batch of empty regions, in ns.
-pub fn batch(pool: &mut dyn Fork, threads: usize, regions: usize) -> f64 {
-    let begun = Instant::now();
-    for _ in 0..regions {
-        empty(pool, threads);
+impl Case {
+    /// One region of one empty slot per thread.
+    fn region(&self, pool: &mut dyn Fork, threads: usize) {
+        if self.captures {
+            pool.captured(threads);
+        } else {
+            pool.empty(threads);
+        }
     }
-    begun.elapsed().as_nanos() as f64 / regions as f64
+
+    /// One region after the gap, in ns, less the clock's own cost.
+    fn single(&self, pool: &mut dyn Fork, threads: usize, clock: f64) -> f64 {
+        if !self.gap.is_zero() {
+            busy(self.gap);
+        }
+        let begun = Instant::now();
+        self.region(pool, threads);
+        begun.elapsed().as_nanos() as f64 - clock
+    }
+
+    /// The mean of some regions, in ns.
+    fn batch(&self, pool: &mut dyn Fork, threads: usize) -> f64 {
+        let begun = Instant::now();
+        (0..BATCH).for_each(|_| self.region(pool, threads));
+        begun.elapsed().as_nanos() as f64 / BATCH as f64
+    }
 }
 
-/// One region after a gap, in ns, less the clock's own cost.
+/// The mean of a batch of empty regions, in ns.
+pub fn batch(pool: &mut dyn Fork, threads: usize) -> f64 {
+    CASES[HOT].batch(pool, threads)
+}
+
+/// An empty region after a gap, in ns, less the clock's own cost.
 pub fn single(pool: &mut dyn Fork, threads: usize, gap: Duration, clock: f64) -> f64 {
-    if !gap.is_zero() {
-        busy(gap);
-    }
-    let begun = Instant::now();
-    empty(pool, threads);
-    begun.elapsed().as_nanos() as f64 - clock
+    case(gap, 1).single(pool, threads, clock)
 }
 
 /// Calls `f` up to `n` times, until it has taken long enough; all of the times.
@@ -77,30 +111,32 @@ fn up_to(n: usize, mut f: impl FnMut() -> f64) -> Vec<f64> {
     times
 }
 
-/// The share of `regions` regions, each after a gap, that really forked: looked
-/// at apart, since the noting takes time.
-fn forked(pool: &mut dyn Fork, threads: usize, gap: Duration, regions: usize) -> f64 {
-    let who = Who::new(threads, regions);
-    for _ in 0..regions {
-        if !gap.is_zero() {
-            busy(gap);
+/// The share of regions that really forked: looked at apart, since the noting
+/// takes time.
+fn forked(case: &Case, pool: &mut dyn Fork, threads: usize, regions: usize) -> f64 {
+    let mut who = Who::new(threads, regions);
+    who.watch(|| {
+        for _ in 0..regions {
+            case.single(pool, threads, 0.0);
         }
-        pool.region(threads, 0, &|range| range.for_each(|slot| who.note(slot)));
-    }
+    });
     who.forked()
 }
 
-fn turn(candidate: &Candidate, (gap, regions): (Duration, usize), clock: f64) -> Turn {
+fn turn(candidate: &Candidate, case: &Case, clock: f64) -> Turn {
     let threads = candidate.threads;
-    let mut turn = Turn { typical: f64::NAN, singles: Vec::new(), forked: f64::NAN };
+    let mut turn = Turn::default();
+    if candidate.name == YARDSTICK.name {
+        turn.trip = round_trip();
+    }
     candidate.run(&mut |pool| {
         warm_up(pool, threads, WARM_UP);
-        turn.singles = up_to(regions, || single(pool, threads, gap, clock));
+        turn.singles = up_to(case.regions, || case.single(pool, threads, clock));
         turn.typical = median(&turn.singles);
-        if gap.is_zero() {
-            turn.typical = median(&up_to(BATCHES, || batch(pool, threads, BATCH)));
+        if case.gap.is_zero() {
+            turn.typical = median(&up_to(BATCHES, || case.batch(pool, threads)));
         }
-        turn.forked = forked(pool, threads, gap, turn.singles.len());
+        turn.forked = forked(case, pool, threads, turn.singles.len());
     });
     turn
 }
@@ -111,30 +147,35 @@ pub fn print(title: &str, candidates: &[Candidate], rounds: usize) {
     println!("\n## {title}\n");
     println!("A reading of the clock, {clock:.0} ns, is taken off regions timed one by one.");
     let mut tables = Vec::new();
-    for gap in GAPS {
+    for case in &CASES {
         // F is a candidate of its own: its turns are watched like the others'.
-        let mut series = alternate(rounds, candidates.len() + 1, |i| match candidates.get(i) {
-            Some(candidate) => turn(candidate, gap, clock),
-            None => {
-                Turn { typical: round_trip().unwrap_or(f64::NAN), singles: vec![], forked: 1.0 }
-            }
-        });
+        let turn = |i: usize| match candidates.get(i) {
+            Some(candidate) => turn(candidate, case, clock),
+            None => Turn { typical: round_trip().unwrap_or(f64::NAN), ..Turn::default() },
+        };
+        // The kernel cleans up after ended threads in threads of its own.
+        let spawns = |i: usize| candidates.get(i).is_some_and(|own| own.name == SCOPE.name);
+        let limit = |i| if spawns(i) { 0.5 } else { DISTURBED };
+        let mut series = alternate_within(limit, rounds, candidates.len() + 1, turn);
         let trips = series.pop().expect("there is F");
         let f = median(&trips.figures(|turn| turn.typical));
-        match gap.0.is_zero() {
-            true => println!("\nback to back; F = {f:.0} ns ({}):", trips.tally()),
-            false => println!("\nafter {:?}; F = {f:.0} ns ({}):", gap.0, trips.tally()),
-        }
+        let when = match case {
+            Case { captures: true, .. } => "back to back, by a closure that captures".into(),
+            Case { gap: Duration::ZERO, .. } => "back to back".into(),
+            Case { gap, .. } => format!("after {gap:?}"),
+        };
+        println!("\n{when}; F = {f:.0} ns ({}):", trips.tally());
         for (candidate, series) in candidates.iter().zip(&mut series) {
-            if candidate.name == YARDSTICK.name && gap.0.is_zero() {
-                drop_slow(series, &trips.paired(|turn| turn.typical));
+            // A yardstick that is slow itself measures nothing.
+            if candidate.name == YARDSTICK.name && case.gap.is_zero() && !case.captures {
+                series.drop_if(|turn| turn.trip.is_some_and(|f| turn.typical > 1.2 * f));
             }
         }
         let rows: Vec<Row> = candidates.iter().zip(&series).map(row).collect();
         print_rows(&rows, f);
         tables.push((rows, f));
     }
-    judge(&tables[0], &tables[2]);
+    judge(&tables[HOT], &tables[AFTER_100US]);
 }
 
 fn row((candidate, series): (&Candidate, &Series<Turn>)) -> Row {
@@ -154,18 +195,6 @@ fn print_rows(rows: &[Row], f: f64) {
     for Row { name, ns, p99, forked, tally } in rows {
         let (in_f, both) = (ns / f, 100.0 * forked);
         println!("| {name} | {ns:.0} | {in_f:.2} | {p99:.0} | {both:.1}% | {tally} |");
-    }
-}
-
-/// A yardstick that is slow itself measures nothing: only turns of at most
-/// 1.2 F count.
-fn drop_slow(series: &mut Series<Turn>, f: &[Option<f64>]) {
-    for (turn, f) in series.turns.iter_mut().zip(f) {
-        let fork = turn.as_ref().map(|turn| turn.typical);
-        if !super::short() && fork.zip(*f).is_some_and(|(fork, f)| fork > 1.2 * f) {
-            *turn = None;
-            series.dropped += 1;
-        }
     }
 }
 

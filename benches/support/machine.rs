@@ -24,6 +24,33 @@ pub fn thread_cpu() -> Option<Duration> {
     None
 }
 
+/// The clock of the calling thread's CPU time, for other threads to read. The
+/// process's clock is a tick behind on threads that run on other CPUs.
+pub struct ThreadClock(#[cfg(any(target_os = "linux", target_os = "android"))] libc::clockid_t);
+
+impl ThreadClock {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub fn mine() -> Option<ThreadClock> {
+        let mut id = 0;
+        // SAFETY: `id` is writable, and a thread may ask for its own clock.
+        let found = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut id) } == 0;
+        found.then_some(ThreadClock(id))
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub fn mine() -> Option<ThreadClock> {
+        None
+    }
+
+    /// `None` when the thread is gone.
+    pub fn read(&self) -> Option<Duration> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        return clock(self.0);
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        None
+    }
+}
+
 #[cfg(unix)]
 fn clock(id: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -101,9 +128,9 @@ impl Watch {
         Some(all.saturating_sub(own + machine.blur))
     }
 
-    /// Whether others used more than 2% of one CPU.
-    pub fn disturbed(&self) -> bool {
-        let allowed = self.begun.elapsed().mul_f64(0.02) + Duration::from_micros(50);
+    /// Whether others used more than this part of one CPU.
+    pub fn disturbed(&self, limit: f64) -> bool {
+        let allowed = self.begun.elapsed().mul_f64(limit) + Duration::from_micros(50);
         self.foreign().is_some_and(|foreign| foreign > allowed)
     }
 }

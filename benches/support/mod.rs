@@ -5,6 +5,7 @@
 #![allow(dead_code)]
 
 pub mod candidate;
+pub mod fork;
 pub mod fork_table;
 pub mod machine;
 pub mod rounds;

@@ -3,8 +3,12 @@
 
 #![allow(dead_code)]
 
-use crate::support::candidate::{share, Body, Candidate, Fork, RowFn, Rows, Slots};
+use crate::support::candidate::GATE;
+use crate::support::fork::{share, Body, Candidate, Pool};
+use crate::support::token::RowFn;
+use crate::support::who::empty_slots;
 use rayon::prelude::*;
+use std::ops::Range;
 
 pub const FORKUNION: Candidate = Candidate { name: "forkunion 3", threads: 2, open: forkunion };
 
@@ -19,9 +23,14 @@ struct ForkUnion {
     threads: usize,
 }
 
-impl Fork for ForkUnion {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
-        self.pool.broadcast(|slot, _| rows(share(items, self.threads, slot)));
+impl Pool for ForkUnion {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        let threads = self.threads;
+        self.pool.broadcast(move |slot, _| rows(share(items, threads, slot)));
+    }
+
+    fn empty(&mut self, _: usize) {
+        self.pool.broadcast(|slot, _| empty_slots(slot..slot + 1));
     }
 }
 
@@ -31,9 +40,8 @@ fn rayon_pool(threads: usize) -> rayon::ThreadPool {
 
 /// One range per thread as tasks of a parallel iterator; the caller takes back
 /// what nobody has stolen.
-fn rayon_region(threads: usize, items: usize, rows: Rows<'_>) {
-    let slots = (0..threads).into_par_iter().with_max_len(1);
-    slots.for_each(|slot| rows(share(items, threads, slot)));
+fn rayon_tasks(threads: usize, task: impl Fn(usize) + Send + Sync) {
+    (0..threads).into_par_iter().with_max_len(1).for_each(task);
 }
 
 /// All regions from inside one `install`.
@@ -47,9 +55,14 @@ struct RayonInside {
     threads: usize,
 }
 
-impl Fork for RayonInside {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
-        rayon_region(self.threads, items, rows);
+impl Pool for RayonInside {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        let threads = self.threads;
+        rayon_tasks(threads, move |slot| rows(share(items, threads, slot)));
+    }
+
+    fn empty(&mut self, slots: usize) {
+        rayon_tasks(slots, |slot| empty_slots(slot..slot + 1));
     }
 }
 
@@ -61,9 +74,13 @@ pub const RAYON_BROADCAST: Candidate = Candidate {
 };
 
 struct RayonBroadcast;
-impl Fork for RayonBroadcast {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
-        rayon::broadcast(|own| rows(share(items, own.num_threads(), own.index())));
+impl Pool for RayonBroadcast {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        rayon::broadcast(move |own| rows(share(items, own.num_threads(), own.index())));
+    }
+
+    fn empty(&mut self, _: usize) {
+        rayon::broadcast(|own| empty_slots(own.index()..own.index() + 1));
     }
 }
 
@@ -79,9 +96,15 @@ struct RayonOutside {
     threads: usize,
 }
 
-impl Fork for RayonOutside {
-    fn region(&mut self, items: usize, _: usize, rows: Rows<'_>) {
-        self.pool.install(|| rayon_region(self.threads, items, rows));
+impl Pool for RayonOutside {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        let threads = self.threads;
+        let task = move |slot| rows(share(items, threads, slot));
+        self.pool.install(|| rayon_tasks(threads, task));
+    }
+
+    fn empty(&mut self, slots: usize) {
+        self.pool.install(|| rayon_tasks(slots, |slot| empty_slots(slot..slot + 1)));
     }
 }
 
@@ -91,8 +114,26 @@ impl Fork for RayonOutside {
 pub const FERROX: Candidate = Candidate {
     name: "ferrox threads::for_each_row",
     threads: 2,
-    open: |threads, body| body(&mut Slots { threads, for_each_row: ferrox_rows }),
+    open: |threads, body| body(&mut Ferrox { threads }),
 };
+
+struct Ferrox {
+    threads: usize,
+}
+
+impl Pool for Ferrox {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, ops: usize, rows: F) {
+        let width = self.threads;
+        let cols = if ops == 0 { GATE } else { items * ops }.div_ceil(width);
+        let row = move |slot, _: &mut f32| rows(share(items, width, slot));
+        ferrox_core::threads::for_each_row(&mut [0.0; 64], width, cols, row);
+    }
+
+    fn empty(&mut self, slots: usize) {
+        let row = |slot, _: &mut f32| empty_slots(slot..slot + 1);
+        ferrox_core::threads::for_each_row(&mut [0.0; 64], slots, GATE.div_ceil(slots), row);
+    }
+}
 
 pub fn ferrox_rows(rows: &mut [f32], cols: usize, f: RowFn<'_>) {
     ferrox_core::threads::for_each_row(rows, rows.len(), cols, f);

@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 /// Attempts at one turn.
 const ATTEMPTS: usize = 4;
 
+/// Others disturb when they use this much of one CPU.
+pub const DISTURBED: f64 = 0.02;
+
 /// What one candidate did, round by round; `None` where each attempt was
 /// disturbed.
 pub struct Series<T> {
@@ -31,6 +34,16 @@ impl<T> Series<T> {
         self.turns.iter().map(|turn| turn.as_ref().map(&figure)).collect()
     }
 
+    /// Drops turns that measured nothing.
+    pub fn drop_if(&mut self, bad: impl Fn(&T) -> bool) {
+        for turn in self.turns.iter_mut().filter(|turn| turn.as_ref().is_some_and(&bad)) {
+            if !super::short() {
+                *turn = None;
+                self.dropped += 1;
+            }
+        }
+    }
+
     /// "kept of all, dropped".
     pub fn tally(&self) -> String {
         format!("{}/{} kept, {} dropped", self.kept().count(), self.turns.len(), self.dropped)
@@ -39,13 +52,24 @@ impl<T> Series<T> {
 
 /// Runs `rounds` rounds of `turn(0..n)`, beginning with another candidate each
 /// time.
-pub fn alternate<T>(rounds: usize, n: usize, mut turn: impl FnMut(usize) -> T) -> Vec<Series<T>> {
+pub fn alternate<T>(rounds: usize, n: usize, turn: impl FnMut(usize) -> T) -> Vec<Series<T>> {
+    alternate_within(|_| DISTURBED, rounds, n, turn)
+}
+
+/// The same, with the CPU time that others may use during a turn, as a part of
+/// one CPU.
+pub fn alternate_within<T>(
+    limit: impl Fn(usize) -> f64,
+    rounds: usize,
+    n: usize,
+    mut turn: impl FnMut(usize) -> T,
+) -> Vec<Series<T>> {
     let empty = || Series { turns: (0..rounds).map(|_| None).collect(), dropped: 0 };
     let mut series: Vec<Series<T>> = (0..n).map(|_| empty()).collect();
     let mut patience = Patience::new();
     for round in 0..rounds {
         for i in (0..n).map(|i| (i + round) % n) {
-            let (result, dropped) = patience.undisturbed(|| turn(i));
+            let (result, dropped) = patience.undisturbed(limit(i), || turn(i));
             series[i].turns[round] = result;
             series[i].dropped += dropped;
         }
@@ -67,7 +91,11 @@ impl Patience {
 
     /// Tries until nobody disturbs, and says how many attempts were dropped.
     /// In short form the first attempt counts.
-    pub fn undisturbed<T>(&mut self, mut attempt: impl FnMut() -> T) -> (Option<T>, usize) {
+    pub fn undisturbed<T>(
+        &mut self,
+        limit: f64,
+        mut attempt: impl FnMut() -> T,
+    ) -> (Option<T>, usize) {
         if super::short() {
             return (Some(attempt()), 0);
         }
@@ -75,7 +103,7 @@ impl Patience {
             self.wait();
             let watch = Watch::start();
             let result = attempt();
-            if !watch.disturbed() {
+            if !watch.disturbed(limit) {
                 return (Some(result), dropped);
             }
         }
@@ -88,7 +116,7 @@ impl Patience {
         while begun.elapsed() < self.left {
             let watch = Watch::start();
             std::thread::sleep(Duration::from_millis(10));
-            if !watch.disturbed() {
+            if !watch.disturbed(DISTURBED) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(20));

@@ -93,15 +93,15 @@ fn forked_regions_are_told_from_others() {
 fn all_ways_give_the_same_bits() {
     for format in [Format::Q8_0, Format::F32] {
         let mut token = Token::new(format);
-        SERIAL.run(&mut |pool| token.decode(pool));
+        SERIAL.run(&mut |pool| pool.decode(&mut token));
         let right = token.output();
         assert!(right.iter().filter(|&&bits| bits != 0).count() > right.len() / 2);
         for candidate in [ROWPOOL, ROWPOOL_THREADS, YARDSTICK, SCOPE] {
             token.clear();
-            candidate.run(&mut |pool| token.decode(pool));
+            candidate.run(&mut |pool| pool.decode(&mut token));
             assert_eq!(token.output(), right, "{}", candidate.name);
             token.clear();
-            candidate.run(&mut |pool| token.limit(pool, 2));
+            candidate.run(&mut |pool| pool.limit(&mut token, 2));
             assert_eq!(token.output(), right, "{}", candidate.name);
         }
         token.clear();

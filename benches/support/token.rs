@@ -2,7 +2,7 @@
 //! weights. All candidates run the same kernels, rowpool's serial ones, on the
 //! same rows of the same memory.
 
-use super::candidate::{share, ForEachRow, Fork};
+use super::fork::{share, Pool};
 use super::machine::Line;
 use rowpool::gemv::{self, BlockQ8_0, BLOCK, BLOCK_BYTES};
 use std::ops::Range;
@@ -36,6 +36,10 @@ struct Matrix {
     first: usize,
     shape: (usize, usize),
 }
+
+/// A `for_each_row` of ferrox's signature but for `n_rows`, which is the length.
+pub type ForEachRow = fn(&mut [f32], usize, RowFn<'_>);
+pub type RowFn<'a> = &'a (dyn Fn(usize, &mut f32) + Sync + Send);
 
 /// Weights, input and output of a step.
 pub struct Token {
@@ -84,25 +88,25 @@ impl Token {
     }
 
     /// One step: a region for each matrix.
-    pub fn decode(&mut self, pool: &mut dyn Fork) {
+    pub fn decode(&mut self, pool: &mut impl Pool) {
         self.regions_of(pool, |_| true);
     }
 
     /// All matrices of one shape; how many there are.
-    pub fn shape(&mut self, pool: &mut dyn Fork, shape: (usize, usize)) -> usize {
+    pub fn shape(&mut self, pool: &mut impl Pool, shape: (usize, usize)) -> usize {
         self.regions_of(pool, |matrix| matrix.shape == shape)
     }
 
-    fn regions_of(&mut self, pool: &mut dyn Fork, wanted: impl Fn(&Matrix) -> bool) -> usize {
+    fn regions_of(&mut self, pool: &mut impl Pool, wanted: impl Fn(&Matrix) -> bool) -> usize {
         let (weights, matrices, output) = self.parts();
         let mut regions = 0;
         for (&matrix, output) in matrices.iter().zip(output).filter(|(matrix, _)| wanted(matrix)) {
-            let rows = |rows: Range<usize>| {
+            let rows = move |rows: Range<usize>| {
                 // SAFETY: ranges of one region do not overlap, and regions
                 // follow each other.
                 weights.multiply(matrix, rows.clone(), unsafe { output.rows(rows) });
             };
-            pool.region(matrix.rows, matrix.cols, &rows);
+            pool.run(matrix.rows, matrix.cols, rows);
             regions += 1;
         }
         regions
@@ -110,18 +114,18 @@ impl Token {
 
     /// The limit: one region, in which each thread does its rows of all the
     /// matrices.
-    pub fn limit(&mut self, pool: &mut dyn Fork, threads: usize) {
+    pub fn limit(&mut self, pool: &mut impl Pool, threads: usize) {
         let (weights, matrices, output) = self.parts();
         let output: Vec<Output> = output.collect();
         let work: usize = matrices.iter().map(|matrix| matrix.rows * matrix.cols).sum();
-        let step = |slot: usize| {
+        let step = move |slot: usize| {
             for (&matrix, output) in matrices.iter().zip(&output) {
                 let rows = share(matrix.rows, threads, slot);
                 // SAFETY: as above; each slot has rows of its own.
                 weights.multiply(matrix, rows.clone(), unsafe { output.rows(rows) });
             }
         };
-        pool.region(threads, work / threads, &|slots| slots.for_each(step));
+        pool.run(threads, work / threads, move |slots: Range<usize>| slots.for_each(&step));
     }
 
     /// One step by rowpool's own GEMV.
@@ -185,6 +189,8 @@ struct Output(*mut f32, usize);
 
 // SAFETY: hands out what `rows` is told to, whose contract is the rest.
 unsafe impl Sync for Output {}
+// SAFETY: as above; nothing in it belongs to a thread.
+unsafe impl Send for Output {}
 
 impl Output {
     /// # Safety
@@ -229,6 +235,8 @@ impl Weights {
         &self.blocks[matrix.first / BLOCK * BLOCK_BYTES..][rows.start * row..rows.end * row]
     }
 
+    /// The same code for all ways.
+    #[inline(never)]
     fn multiply(&self, matrix: Matrix, rows: Range<usize>, y: &mut [f32]) {
         match self.format {
             Format::F32 => {

@@ -1,12 +1,13 @@
 //! The table of the token: each shape, the whole, and the ratios between
 //! candidates, paired round by round.
 
-use super::candidate::{rowpool, warm_up, Candidate, ForEachRow, Fork, RowFn, SERIAL, YARDSTICK};
+use super::candidate::{rowpool, warm_up, SERIAL, YARDSTICK};
+use super::fork::{Candidate, Fork};
 use super::fork_table::batch;
 use super::machine::round_trip;
 use super::rounds::{alternate, Series};
 use super::stats::{median, ratios, Estimate};
-use super::token::{Token, SHAPES};
+use super::token::{ForEachRow, RowFn, Token, SHAPES};
 use std::time::{Duration, Instant};
 
 /// Steps of one turn, of which the median counts.
@@ -59,8 +60,8 @@ pub enum Step<'a> {
 impl Step<'_> {
     pub fn decode(&mut self, token: &mut Token) {
         match self {
-            Step::Regions(pool) => token.decode(*pool),
-            Step::Limit(pool, threads) => token.limit(*pool, *threads),
+            Step::Regions(pool) => pool.decode(token),
+            Step::Limit(pool, threads) => pool.limit(token, *threads),
             Step::Gemv(pool) => token.by_gemv(pool),
             Step::ByRow(for_each_row) => token.by_row(*for_each_row),
         }
@@ -68,26 +69,27 @@ impl Step<'_> {
 }
 
 /// What a turn measured.
+#[derive(Default)]
 struct Turn {
     step_ms: f64,
     /// Per region of each of `SHAPES`; empty for ways without regions.
     shapes_us: Vec<f64>,
-    /// The pool's own empty fork.
+    /// The pool's own empty fork, and F of the same moment: for the yardstick.
     fork_ns: f64,
+    trip: Option<f64>,
 }
 
 fn turn(way: &Way, token: &mut Token, right: &[u32]) -> Turn {
-    let mut turn = Turn { step_ms: f64::NAN, shapes_us: Vec::new(), fork_ns: f64::NAN };
+    let mut turn = Turn::default();
+    if way.name() == YARDSTICK.name {
+        turn.trip = round_trip();
+    }
     way.run(&mut |mut step| {
         if let (Step::Regions(pool), Way::Regions(candidate)) = (&mut step, way) {
             let pause = Duration::from_millis(if super::short() { 1 } else { 10 });
             warm_up(*pool, candidate.threads, pause);
-            turn.fork_ns = batch(*pool, candidate.threads, 100);
-            if candidate.name == YARDSTICK.name {
-                let batches: Vec<f64> =
-                    (0..9).map(|_| batch(*pool, candidate.threads, 500)).collect();
-                turn.fork_ns = median(&batches);
-            }
+            let batches: Vec<f64> = (0..5).map(|_| batch(*pool, candidate.threads)).collect();
+            turn.fork_ns = median(&batches);
         }
         token.clear();
         step.decode(token);
@@ -102,7 +104,7 @@ fn turn(way: &Way, token: &mut Token, right: &[u32]) -> Turn {
         if let Step::Regions(pool) = &mut step {
             for shape in SHAPES {
                 let begun = Instant::now();
-                let regions = token.shape(*pool, shape);
+                let regions = pool.shape(token, shape);
                 turn.shapes_us.push(begun.elapsed().as_secs_f64() * 1e6 / regions as f64);
             }
         }
@@ -123,19 +125,14 @@ pub fn print(title: &str, token: &mut Token, ways: &[Way], wanted: &[Ratio], rou
     let mut right = Vec::new();
     SERIAL.run(&mut |pool| {
         token.clear();
-        token.decode(pool);
+        pool.decode(token);
         right = token.output();
     });
     let mut series = alternate(rounds, ways.len() + 1, |i| match ways.get(i) {
         Some(way) => turn(way, token, &right),
-        None => Turn {
-            step_ms: f64::NAN,
-            shapes_us: Vec::new(),
-            fork_ns: round_trip().unwrap_or(f64::NAN),
-        },
+        None => Turn { fork_ns: round_trip().unwrap_or(f64::NAN), ..Turn::default() },
     });
     let trips = series.pop().expect("there is F");
-    let trip_each = trips.paired(|turn| turn.fork_ns);
     println!(
         "\n## {title}: {}, {} regions, {} MB\n",
         token.format(),
@@ -143,19 +140,12 @@ pub fn print(title: &str, token: &mut Token, ways: &[Way], wanted: &[Ratio], rou
         token.bytes() / 1_000_000
     );
     println!("F = {:.0} ns ({})", median(&trips.figures(|turn| turn.fork_ns)), trips.tally());
-    // The yardstick counts where its own fork is fast, else it measures nothing.
-    let drop_slow = |(way, series): (&Way, &mut Series<Turn>)| {
-        if way.name() != YARDSTICK.name || super::short() {
-            return;
+    for (way, series) in ways.iter().zip(&mut series) {
+        // A yardstick that is slow itself measures nothing.
+        if way.name() == YARDSTICK.name {
+            series.drop_if(|turn| turn.trip.is_some_and(|f| turn.fork_ns > 1.2 * f));
         }
-        for (turn, trip) in series.turns.iter_mut().zip(&trip_each) {
-            if turn.as_ref().zip(*trip).is_some_and(|(turn, trip)| turn.fork_ns > 1.2 * trip) {
-                *turn = None;
-                series.dropped += 1;
-            }
-        }
-    };
-    ways.iter().zip(&mut series).for_each(drop_slow);
+    }
     print_steps(ways, &series, token);
     print_shapes(ways, &series);
     print_ratios(ways, &series, wanted);
@@ -207,7 +197,7 @@ fn print_ratios(ways: &[Way], series: &[Series<Turn>], wanted: &[Ratio]) {
         let estimate: Estimate = ratios(&under, &over);
         let required = match ratio.least {
             Some(least) => {
-                format!("{least}: {}", super::verdict(estimate.high >= least, estimate.n > 0))
+                format!("{least}: {}", super::verdict(estimate.high >= least, estimate.n >= 6))
             }
             None => "-".into(),
         };
@@ -218,4 +208,9 @@ fn print_ratios(ways: &[Way], series: &[Series<Turn>], wanted: &[Ratio]) {
 /// Runs everything on the caller, a closure for each row.
 pub fn serial_rows(rows: &mut [f32], _: usize, f: RowFn<'_>) {
     rows.iter_mut().enumerate().for_each(|(row, out)| f(row, out));
+}
+
+/// rowpool's drop-in module.
+pub fn rowpool_rows(rows: &mut [f32], cols: usize, f: RowFn<'_>) {
+    rowpool::threads::for_each_row(rows, rows.len(), cols, f);
 }

@@ -2,7 +2,9 @@
 //! regions: each slot keeps its own list, on lines that nobody else touches.
 
 use super::machine::Line;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::ops::Range;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 /// The notes on a row of equal regions.
 pub struct Who {
@@ -36,6 +38,14 @@ impl Who {
         notes.threads[region].store(tag(), Ordering::Relaxed);
     }
 
+    /// Calls `body` while `empty_slots` takes notes, for regions that capture
+    /// nothing.
+    pub fn watch(&mut self, body: impl FnOnce()) {
+        CURRENT.store(self, Ordering::Release);
+        body();
+        CURRENT.store(null_mut(), Ordering::Release);
+    }
+
     /// The share of regions in which at least two threads took part.
     pub fn forked(&self) -> f64 {
         let notes = |slot: usize| &self.slots[slot].0;
@@ -44,6 +54,22 @@ impl Who {
         let forked =
             |&region: &usize| (1..self.slots.len()).any(|slot| who(slot, region) != who(0, region));
         (0..regions).filter(forked).count() as f64 / regions as f64
+    }
+}
+
+/// Who takes notes now.
+static CURRENT: AtomicPtr<Who> = AtomicPtr::new(null_mut());
+
+/// What the slots of an empty region do: nothing, or a note.
+#[inline(always)]
+pub fn empty_slots(slots: Range<usize>) {
+    let who = CURRENT.load(Ordering::Relaxed);
+    if who.is_null() {
+        std::hint::black_box(slots.start);
+    } else {
+        // SAFETY: `watch` borrows it while it stands there, and regions end
+        // before they return; the pool orders them after the store.
+        slots.for_each(|slot| unsafe { &*who }.note(slot));
     }
 }
 

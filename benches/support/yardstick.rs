@@ -4,13 +4,17 @@
 //! One line carries a worker's job there and its report back: on the Xeon that
 //! this was written on a second line costs a second round trip (see `Gate`).
 
-use super::candidate::{share, Rows};
+use super::fork::share;
 use super::machine::Line;
 use std::cell::UnsafeCell;
 use std::hint::spin_loop;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+
+/// What a region runs: it fits into the post.
+type Rows<'a> = &'a (dyn Fn(Range<usize>) + Sync);
 
 const STOP: usize = usize::MAX;
 
