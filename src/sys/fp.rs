@@ -86,7 +86,7 @@ impl State {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests {
     use super::*;
 
@@ -97,7 +97,6 @@ mod tests {
     const FTZ: u32 = 1 << 24;
 
     #[test]
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn an_adopted_state_flushes_denormals() {
         let plain = State::current();
         let tiny = std::hint::black_box(f32::MIN_POSITIVE);
