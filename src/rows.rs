@@ -3,7 +3,7 @@
 //! worth it.
 
 use crate::pool::Pool;
-use crate::shapes::{elements, indices, Chunks, Indices, Parts, Ranges, Rows, Slots};
+use crate::shapes::{chunks, parts, ranges, slots};
 use std::ops::Range;
 
 /// A view of a [`Pool`] that knows how much work an item is; made by
@@ -200,7 +200,7 @@ impl Work<'_> {
     /// ```
     #[inline]
     pub fn run(self, width: usize, f: impl Fn(usize) + Sync) {
-        indices::<Slots, _>(self.pool, self.ops(width), width, f);
+        slots(self.pool, self.ops(width), width, f);
     }
 
     /// As [`Pool::broadcast`].
@@ -222,7 +222,7 @@ impl Work<'_> {
     /// ```
     #[inline]
     pub fn for_each_index(self, n: usize, f: impl Fn(usize) + Sync) {
-        indices::<Indices, _>(self.pool, self.ops(n), n, f);
+        self.for_each_range(n, move |range| range.for_each(&f));
     }
 
     /// As [`Pool::for_each_range`].
@@ -233,7 +233,7 @@ impl Work<'_> {
     /// ```
     #[inline]
     pub fn for_each_range(self, n: usize, f: impl Fn(Range<usize>) + Sync) {
-        indices::<Ranges, _>(self.pool, self.ops(n), n, f);
+        ranges(self.pool, self.ops(n), n, f);
     }
 
     /// As [`Pool::for_each_row`].
@@ -246,13 +246,16 @@ impl Work<'_> {
     /// ```
     #[inline]
     pub fn for_each_row<T: Send>(self, rows: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
-        elements::<Rows<T>, _, _>(self.pool, self.ops(rows.len()), rows, f);
+        self.for_each_part(rows, move |first, part| {
+            (first..first + part.len()).zip(part).for_each(|(row, out)| f(row, out));
+        });
     }
 
     /// Calls `f(first, part)` with the part of `rows` of each slot: for kernels
     /// that take many rows at once.
+    #[inline(always)]
     pub(crate) fn for_each_part<T: Send>(self, rows: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
-        elements::<Parts<T>, _, _>(self.pool, self.ops(rows.len()), rows, f);
+        parts(self.pool, self.ops(rows.len()), rows, f);
     }
 
     /// As [`Pool::for_each_chunk`].
@@ -270,7 +273,7 @@ impl Work<'_> {
         chunk_len: usize,
         f: impl Fn(usize, &mut [T]) + Sync,
     ) {
-        self.for_each_chunk_init(data, chunk_len, || (), |(), i, chunk| f(i, chunk));
+        self.for_each_chunk_init(data, chunk_len, || (), move |(), i, chunk| f(i, chunk));
     }
 
     /// As [`Pool::for_each_chunk_init`].
@@ -294,6 +297,6 @@ impl Work<'_> {
             return;
         }
         let work = self.ops(data.len().div_ceil(chunk_len));
-        Chunks::fork(self.pool, work, data, chunk_len, (init, f));
+        chunks(self.pool, work, data, chunk_len, init, f);
     }
 }

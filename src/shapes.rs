@@ -3,187 +3,173 @@
 //! hands `&mut` to the items of its own range only.
 
 use crate::partition::{unit, Split};
-use crate::pool::{Args, Pool, Shape};
+use crate::pool::{Pool, Region};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// One range of indices per slot; no data.
-pub(crate) struct Ranges;
-
-/// Single indices; no data.
-pub(crate) struct Indices;
+/// One range of indices per slot.
+struct Ranges<F> {
+    n: usize,
+    f: F,
+}
 
 /// Single slots: one each on the active ones, whatever their weight.
-pub(crate) struct Slots;
+struct Slots<F> {
+    n: usize,
+    f: F,
+}
 
-/// Opens a region over indices.
+/// Opens a region over ranges of `0..n`.
 #[inline(always)]
-pub(crate) fn indices<S, F>(pool: &Pool, work: Option<u64>, n: usize, f: F)
-where
-    S: Shape<F> + Dataless,
-    F: Sync,
-{
+pub(crate) fn ranges(pool: &Pool, work: Option<u64>, n: usize, f: impl Fn(Range<usize>) + Sync) {
     if n > 0 {
-        let args = Args::new(std::ptr::null_mut(), n, 1, 1);
-        // SAFETY: there is no data.
-        unsafe { pool.fork::<S, F>(n, work, args, &f) };
+        // SAFETY: `f` and what it borrows outlive the call.
+        unsafe { pool.fork(n, work, Ranges { n, f }) };
     }
 }
 
-/// A shape that never looks behind `Args::base`.
-pub(crate) trait Dataless {}
-impl Dataless for Ranges {}
-impl Dataless for Indices {}
-impl Dataless for Slots {}
-
-// SAFETY: touches no data.
-unsafe impl<F: Fn(usize) + Sync> Shape<F> for Slots {
-    #[inline(always)]
-    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>) {
-        Split { weights: None, ..split }.range(args.len, slot, 1).for_each(f);
+/// Opens a region over the slots `0..n`.
+#[inline(always)]
+pub(crate) fn slots(pool: &Pool, work: Option<u64>, n: usize, f: impl Fn(usize) + Sync) {
+    if n > 0 {
+        // SAFETY: `f` and what it borrows outlive the call.
+        unsafe { pool.fork(n, work, Slots { n, f }) };
     }
 }
 
-// SAFETY: touches no data.
-unsafe impl<F: Fn(Range<usize>) + Sync> Shape<F> for Ranges {
+// SAFETY: touches what is `Sync` only.
+unsafe impl<F: Fn(Range<usize>) + Sync> Region for Ranges<F> {
     #[inline(always)]
-    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>) {
-        let range = split.range(args.len, slot, 1);
+    unsafe fn run_slot(&self, slot: usize, split: Split<'_>) {
+        let range = split.range(self.n, slot, 1);
         if !range.is_empty() {
-            f(range);
+            (self.f)(range);
         }
     }
 }
 
-// SAFETY: touches no data.
-unsafe impl<F: Fn(usize) + Sync> Shape<F> for Indices {
+// SAFETY: touches what is `Sync` only.
+unsafe impl<F: Fn(usize) + Sync> Region for Slots<F> {
     #[inline(always)]
-    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>) {
-        split.range(args.len, slot, 1).for_each(f);
+    unsafe fn run_slot(&self, slot: usize, split: Split<'_>) {
+        Split { weights: None, ..split }.range(self.n, slot, 1).for_each(&self.f);
     }
 }
 
-/// Single elements of a slice.
-pub(crate) struct Rows<T>(PhantomData<T>);
+/// A slice that is mutably borrowed for a region, to be handed out in parts.
+struct Shared<'a, T> {
+    base: *mut T,
+    len: usize,
+    borrow: PhantomData<&'a mut [T]>,
+}
 
-/// One part of a slice per slot, with the index of its first element.
-pub(crate) struct Parts<T>(PhantomData<T>);
+// SAFETY: all that can be done to it is `part`, whose contract makes each part
+// one thread's; elements go to other threads: `T: Send`.
+unsafe impl<T: Send> Sync for Shared<'_, T> {}
 
-/// Opens a region over the elements of a slice.
+impl<'a, T> Shared<'a, T> {
+    #[inline(always)]
+    fn new(slice: &'a mut [T]) -> Self {
+        Shared { base: slice.as_mut_ptr(), len: slice.len(), borrow: PhantomData }
+    }
+
+    /// The elements `range`.
+    ///
+    /// # Safety
+    /// No two parts that are in use at a time have an element in common.
+    #[inline(always)]
+    unsafe fn part(&self, range: Range<usize>) -> &'a mut [T] {
+        assert!(range.start <= range.end && range.end <= self.len, "a slot lies within its slice");
+        // SAFETY: in bounds (asserted) of a slice that is borrowed for `'a`,
+        // where nobody else uses these elements (contract).
+        unsafe { std::slice::from_raw_parts_mut(self.base.add(range.start), range.len()) }
+    }
+}
+
+/// One part of a slice per slot.
+struct Parts<'a, T, F> {
+    rows: Shared<'a, T>,
+    f: F,
+}
+
+/// Opens a region over parts of a slice: `f(first, part)` gets the index of
+/// its first element.
 #[inline(always)]
-pub(crate) fn elements<S, T, F>(pool: &Pool, work: Option<u64>, rows: &mut [T], f: F)
-where
-    S: Shape<F> + Elements<T>,
-    T: Send,
-    F: Sync,
-{
+pub(crate) fn parts<T: Send>(
+    pool: &Pool,
+    work: Option<u64>,
+    rows: &mut [T],
+    f: impl Fn(usize, &mut [T]) + Sync,
+) {
     let n = rows.len();
     if n > 0 {
-        let args = Args::new(rows.as_mut_ptr().cast(), n, 1, unit(size_of::<T>(), 1));
-        // SAFETY: `rows` is borrowed mutably until the call returns, and is the
-        // slice of `T` that an `Elements<T>` expects.
-        unsafe { pool.fork::<S, F>(n, work, args, &f) };
+        // SAFETY: `rows`, `f` and what it borrows outlive the call.
+        unsafe { pool.fork(n, work, Parts { rows: Shared::new(rows), f }) };
     }
 }
 
-/// A shape that expects a `[T]` behind `Args::base` and `len`.
-pub(crate) trait Elements<T> {}
-impl<T> Elements<T> for Rows<T> {}
-impl<T> Elements<T> for Parts<T> {}
-
 // SAFETY: a slot touches the elements of its own range; ranges of different
-// slots of one split do not overlap. Elements go to other threads: `T: Send`.
-unsafe impl<T: Send, F: Fn(usize, &mut [T]) + Sync> Shape<F> for Parts<T> {
+// slots of one split do not overlap.
+unsafe impl<T: Send, F: Fn(usize, &mut [T]) + Sync> Region for Parts<'_, T, F> {
     #[inline(always)]
-    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>) {
-        let rows = split.range(args.len, slot, args.unit);
+    unsafe fn run_slot(&self, slot: usize, split: Split<'_>) {
+        let rows = split.range(self.rows.len, slot, const { unit(size_of::<T>(), 1) });
         if !rows.is_empty() {
-            // SAFETY: as for `Rows`.
-            f(rows.start, unsafe { part::<T>(args, rows) });
+            // SAFETY: no other slot has this range, and this one runs once
+            // (contract).
+            (self.f)(rows.start, unsafe { self.rows.part(rows) });
         }
-    }
-}
-
-// SAFETY: a slot touches the elements of its own range; ranges of different
-// slots of one split do not overlap. Elements go to other threads: `T: Send`.
-unsafe impl<T: Send, F: Fn(usize, &mut T) + Sync> Shape<F> for Rows<T> {
-    #[inline(always)]
-    unsafe fn run_slot(args: &Args, f: &F, slot: usize, split: Split<'_>) {
-        let rows = split.range(args.len, slot, args.unit);
-        // SAFETY: by the contract `base` and `len` are those of a `[T]` that is
-        // mutably borrowed for this region; no other slot has this range, and
-        // this one runs once.
-        let part = unsafe { part::<T>(args, rows.clone()) };
-        rows.zip(part).for_each(|(row, out)| f(row, out));
     }
 }
 
 /// Chunks of a slice, the last of which may be short, with scratch.
-pub(crate) struct Chunks<T>(PhantomData<T>);
+struct Chunks<'a, T, I, F> {
+    data: Shared<'a, T>,
+    /// Elements in a chunk, above 0.
+    len: usize,
+    init: I,
+    f: F,
+}
 
-impl<T: Send> Chunks<T> {
-    /// `chunk_len` is above 0.
-    #[inline(always)]
-    pub(crate) fn fork<S, I, F>(
-        pool: &Pool,
-        work: Option<u64>,
-        data: &mut [T],
-        chunk_len: usize,
-        f: (I, F),
-    ) where
-        I: Fn() -> S + Sync,
-        F: Fn(&mut S, usize, &mut [T]) + Sync,
-    {
-        let len = data.len();
-        if len > 0 {
-            let args = Args::new(
-                data.as_mut_ptr().cast(),
-                len,
-                chunk_len,
-                unit(size_of::<T>(), chunk_len),
-            );
-            // SAFETY: `data` is borrowed mutably until the call returns, and is
-            // a slice of `T`.
-            unsafe { pool.fork::<Chunks<T>, (I, F)>(len.div_ceil(chunk_len), work, args, &f) };
-        }
+/// Opens a region over chunks of a slice; `chunk_len` is above 0.
+#[inline(always)]
+pub(crate) fn chunks<T: Send, S>(
+    pool: &Pool,
+    work: Option<u64>,
+    data: &mut [T],
+    chunk_len: usize,
+    init: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize, &mut [T]) + Sync,
+) {
+    let n = data.len().div_ceil(chunk_len);
+    if n > 0 {
+        let region = Chunks { data: Shared::new(data), len: chunk_len, init, f };
+        // SAFETY: `data`, the closures and what they borrow outlive the call.
+        unsafe { pool.fork(n, work, region) };
     }
 }
 
 // SAFETY: a slot touches the elements of its own chunks; ranges of different
-// slots of one split do not overlap, nor do chunks. Elements go to other
-// threads: `T: Send`.
-unsafe impl<T: Send, S, I, F> Shape<(I, F)> for Chunks<T>
+// slots of one split do not overlap, nor do chunks.
+unsafe impl<T: Send, S, I, F> Region for Chunks<'_, T, I, F>
 where
     I: Fn() -> S + Sync,
     F: Fn(&mut S, usize, &mut [T]) + Sync,
 {
     #[inline(always)]
-    unsafe fn run_slot(args: &Args, (init, f): &(I, F), slot: usize, split: Split<'_>) {
-        let Args { len, chunk, unit, .. } = *args;
-        let chunks = split.range(len.div_ceil(chunk), slot, unit);
+    unsafe fn run_slot(&self, slot: usize, split: Split<'_>) {
+        let (n, len) = (self.data.len, self.len);
+        let chunks = split.range(n.div_ceil(len), slot, unit(size_of::<T>(), len));
         if chunks.is_empty() {
             return;
         }
         // The last chunk may reach past the end, and past `usize`; no start
         // does.
-        let end = chunks.end.saturating_mul(chunk).min(len);
-        // SAFETY: as for `Rows`, with the elements of this slot's chunks.
-        let part = unsafe { part::<T>(args, chunks.start * chunk..end) };
+        let end = chunks.end.saturating_mul(len).min(n);
+        // SAFETY: as for `Parts`, with the elements of this slot's chunks.
+        let part = unsafe { self.data.part(chunks.start * len..end) };
         // Dropped here, before the slot is reported.
-        let mut state = init();
-        chunks.zip(part.chunks_mut(chunk)).for_each(|(i, chunk)| f(&mut state, i, chunk));
+        let mut state = (self.init)();
+        chunks.zip(part.chunks_mut(len)).for_each(|(i, chunk)| (self.f)(&mut state, i, chunk));
     }
-}
-
-/// The elements `range` of the region's slice.
-///
-/// # Safety
-/// `args` hold the start and length of a `[T]` that is mutably borrowed for as
-/// long as the result is used, and nobody else uses these elements meanwhile.
-#[inline(always)]
-unsafe fn part<'a, T>(args: &Args, range: Range<usize>) -> &'a mut [T] {
-    assert!(range.start <= range.end && range.end <= args.len, "a slot lies within its slice");
-    // SAFETY: in bounds (asserted) of a live slice that nobody else uses here
-    // (contract).
-    unsafe { std::slice::from_raw_parts_mut(args.base.cast::<T>().add(range.start), range.len()) }
 }

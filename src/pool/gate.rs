@@ -1,4 +1,4 @@
-//! The publication line: epoch, width and flags in one word, with the job
+//! The publication line: epoch, width and flags in one word, with the region
 //! beside it. Nobody else sees raw bits of the word.
 //!
 //! | bits | meaning |
@@ -9,7 +9,7 @@
 //! | 0 | `STOP`: the pool is dropped |
 
 use super::fault::{planted, Fault};
-use super::job::Erased;
+use super::job::{Head, Home, Job};
 use crate::sync::{overwrite, AtomicU64, Ordering, UnsafeCell};
 
 /// Widest pool: what the builder accepts, and what the word could hold twice.
@@ -76,18 +76,24 @@ impl Word {
 pub(super) struct Gate {
     word: AtomicU64,
     pub(super) report: AtomicU64,
-    job: UnsafeCell<Erased>,
+    head: UnsafeCell<Head>,
+    /// The region itself; in the first gate of a team only.
+    home: UnsafeCell<Home>,
     /// For the model only: where a planted fault puts the width.
     #[cfg(loom)]
     beside: crate::sync::AtomicUsize,
 }
+
+#[cfg(all(not(loom), target_pointer_width = "64", target_has_atomic = "64"))]
+const _: () = assert!(std::mem::offset_of!(Gate, home) == 32 && size_of::<Gate>() == 128);
 
 impl Gate {
     pub(super) fn new() -> Self {
         Gate {
             word: AtomicU64::new(Word::BLANK.0),
             report: AtomicU64::new(Word::BLANK.0),
-            job: UnsafeCell::new(Erased::NONE),
+            head: UnsafeCell::new(Head::NONE),
+            home: UnsafeCell::new(Home::EMPTY),
             #[cfg(loom)]
             beside: crate::sync::AtomicUsize::new(0),
         }
@@ -104,7 +110,7 @@ impl Gate {
     /// A worker's look.
     #[inline(always)]
     pub(super) fn look(&self) -> Word {
-        // Acquire, from `publish`: the job and all earlier results.
+        // Acquire, from `publish`: the region and all earlier results.
         Word(self.word.load(Ordering::Acquire))
     }
 
@@ -116,19 +122,45 @@ impl Gate {
         crate::sys::prefetch::for_writing(self);
     }
 
+    /// Moves a region in, before it is published.
+    ///
+    /// # Safety
+    /// As for `publish`; this is the team's first gate.
+    #[inline(always)]
+    pub(super) unsafe fn settle(&self, job: &Job<'_>) {
+        // SAFETY: nobody uses the home now (contract).
+        self.home.with_mut(|home| unsafe { job.settle(home) });
+    }
+
+    /// Moves a region back, after its join.
+    ///
+    /// # Safety
+    /// As for `publish`; the job is the one that was moved in last.
+    #[inline(always)]
+    pub(super) unsafe fn leave(&self, job: &Job<'_>) {
+        // SAFETY: nobody uses the home any more (contract).
+        self.home.with_mut(|home| unsafe { job.leave(home) });
+    }
+
+    /// Calls `f` with the region's home.
+    #[inline(always)]
+    pub(super) fn home<R>(&self, f: impl FnOnce(*const Home) -> R) -> R {
+        self.home.with(f)
+    }
+
     /// Opens region `epoch`.
     ///
     /// # Safety
     /// The caller holds the turn, and no slot of an earlier region that its
-    /// owner has taken is unreported: nobody reads the job.
+    /// owner has taken is unreported: nobody reads head or home.
     #[inline(always)]
-    pub(super) unsafe fn publish(&self, epoch: Epoch, width: usize, job: Erased) {
-        // SAFETY: by the contract nobody reads the job now, and the only other
+    pub(super) unsafe fn publish(&self, epoch: Epoch, width: usize, head: Head) {
+        // SAFETY: by the contract nobody reads the head now, and the only other
         // writer would have to hold the turn.
-        self.job.with_mut(|cell| unsafe { *cell = job });
+        self.head.with_mut(|cell| unsafe { *cell = head });
         #[cfg(loom)]
         self.beside.store(width, Ordering::Relaxed);
-        // Release, to `look`: the job and what the caller wrote before. Flags
+        // Release, to `look`: the region and what the caller wrote before. Flags
         // are cleared: a region ends a rest. A plain store may overwrite a
         // hint that comes in the same moment, which a region overrules anyway.
         let word = epoch.0 | (width as u64) << WIDTH_SHIFT;
@@ -146,16 +178,16 @@ impl Gate {
         word.width()
     }
 
-    /// Copies the job out.
+    /// How to run the region.
     ///
     /// # Safety
     /// The calling worker has taken its slot of the region last published here
     /// and has not reported it.
     #[inline(always)]
-    pub(super) unsafe fn job(&self) -> Erased {
+    pub(super) unsafe fn head(&self) -> Head {
         // SAFETY: the region cannot end before this slot is reported, so the
-        // writer of the next job is not there yet (I2).
-        self.job.with(|cell| unsafe { *cell })
+        // writer of the next one is not there yet (I2).
+        self.head.with(|cell| unsafe { *cell })
     }
 
     /// Hint: park now. Takes no turn; a read-modify-write, since a plain store

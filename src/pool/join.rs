@@ -1,7 +1,7 @@
 //! The caller's side: publish, own slot, relieve the late, sweep, raise.
 
 use super::gate::Epoch;
-use super::job::{Erased, Job};
+use super::job::{Head, Job};
 use super::ledger::Ledger;
 use super::nested::Inside;
 use super::panics::Bomb;
@@ -31,46 +31,53 @@ impl Team {
     /// cannot be had.
     ///
     /// # Safety
-    /// The job is new: none of its slots has been run.
-    pub(crate) unsafe fn region(&self, width: usize, hint: Option<Duration>, job: Job<'_>) -> bool {
+    /// What the job borrows lives until this returns, and none of its slots has
+    /// been run.
+    pub(crate) unsafe fn region(
+        &self,
+        width: usize,
+        hint: Option<Duration>,
+        job: &Job<'_>,
+    ) -> bool {
         assert!(1 < width && width <= self.slots.len() + 1, "a region has slots for threads");
         self.gate(0).prepare();
         let Some(turn) = self.turn.take() else {
             return false;
         };
-        // SAFETY: the width was checked, and `job` is borrowed until `run`
-        // returns.
-        unsafe { self.run(turn, width, hint, job.erase()) };
+        // SAFETY: the width was checked; the rest is the contract.
+        unsafe { self.run(turn, width, hint, job) };
         true
     }
 
     /// # Safety
-    /// `2 <= width <= slots.len() + 1`; the job's borrow outlives the call, and
-    /// none of its slots has been run.
+    /// `2 <= width <= slots.len() + 1`; the rest as for `region`.
     #[inline(always)]
     unsafe fn run(
         &self,
         mut turn: Guard<'_, Ledger>,
         width: usize,
         hint: Option<Duration>,
-        job: Erased,
+        job: &Job<'_>,
     ) {
         let inside = Inside::enter();
         let bomb = Bomb::armed("a region was left before its join");
         let payload = turn.state(|ledger| {
-            let wake = self.asleep() && ledger.wake_is_due(hint);
             // SAFETY: we hold the turn, and each region is joined (below)
             // before the turn is given; the job is good by contract.
             let epoch = unsafe { self.publish(width, job) };
-            if wake {
+            // After the publication: what stands before it delays everybody.
+            if self.asleep() && ledger.wake_is_due(hint) {
                 self.wake_for(width, ledger);
             }
-            // SAFETY: the borrow is alive by contract; slot 0 is ours.
-            self.panics.guard(|| unsafe { job.run(0, self.split(width)) });
+            let head = job.head();
+            // SAFETY: the region is open; slot 0 is ours.
+            self.panics.guard(|| unsafe { self.run_slot(head, 0, width) });
             if self.orphaned() {
                 drop(Bomb::armed("a fork() child returned from inside a region"));
             }
-            let course = self.join(epoch, width, job, ledger);
+            let course = self.join(epoch, width, head, ledger);
+            // SAFETY: it was moved in by `publish`, and the region is joined.
+            unsafe { self.gate(0).leave(job) };
             if ledger.count() && course.quiet {
                 self.calibrate(width, ledger);
             }
@@ -106,23 +113,23 @@ impl Team {
 
     /// Ends the region: all slots have ended when this returns.
     #[inline(always)]
-    fn join(&self, epoch: Epoch, width: usize, job: Erased, ledger: &mut Ledger) -> Course {
+    fn join(&self, epoch: Epoch, width: usize, head: Head, ledger: &mut Ledger) -> Course {
         let mut from = self.sweep(epoch, 0, width);
         let mut looks = 0;
         let mut quiet = true;
         if from < width - 1 && self.asleep() {
-            quiet &= !self.relieve(epoch, from..width - 1, job, ledger, Slot::away);
+            quiet &= !self.relieve(epoch, from..width - 1, head, ledger, Slot::away);
         }
         let grace = ledger.grace();
         let mut absent = false;
         while from < width - 1 {
             if looks == grace {
-                absent = self.relieve(epoch, from..width - 1, job, ledger, |_| true);
+                absent = self.relieve(epoch, from..width - 1, head, ledger, |_| true);
                 quiet &= !absent;
                 self.wait(epoch, from, width);
                 break;
             }
-            crate::sync::spin_loop();
+            self.pause.pause();
             looks += 1;
             from = self.sweep(epoch, from, width);
         }
@@ -137,7 +144,7 @@ impl Team {
         &self,
         epoch: Epoch,
         workers: std::ops::Range<usize>,
-        job: Erased,
+        head: Head,
         ledger: &mut Ledger,
         late: impl Fn(&Slot) -> bool,
     ) -> bool {
@@ -152,9 +159,8 @@ impl Team {
             }
             relieved = true;
             if !self.panics.raised() {
-                // SAFETY: the borrow is alive: the region is not joined yet; the
-                // slot was taken above.
-                self.panics.guard(|| unsafe { job.run(worker + 1, self.split(width)) });
+                // SAFETY: the region is not joined yet; the slot was taken above.
+                self.panics.guard(|| unsafe { self.run_slot(head, worker + 1, width) });
                 if self.orphaned() {
                     drop(Bomb::armed("a fork() child returned from inside a region"));
                 }
@@ -193,13 +199,13 @@ impl Team {
     #[cold]
     fn calibrate(&self, width: usize, ledger: &mut Ledger) {
         let mut times = [(Duration::ZERO, 0); SAMPLES];
-        let job = Job::empty().erase();
+        let job = Job::empty();
         for time in &mut times {
             let begun = Instant::now();
             // SAFETY: we hold the turn (the ledger is its state), the region
-            // before was joined, and the empty job needs no closure.
-            let epoch = unsafe { self.publish(width, job) };
-            let course = self.join(epoch, width, job, ledger);
+            // before was joined, and the empty job borrows nothing.
+            let epoch = unsafe { self.publish(width, &job) };
+            let course = self.join(epoch, width, job.head(), ledger);
             *time = (begun.elapsed(), course.looks);
             if !course.quiet {
                 return;

@@ -34,7 +34,7 @@ pub(super) struct Ledger {
 }
 
 /// Looks that a fork takes, until it has been measured.
-const LOOKS: u32 = 8;
+const LOOKS: u32 = 3;
 
 /// How many forks an owner may be late, hot; and when one was absent just now.
 /// Less than that would never let a worker come back that looks at its gate,
@@ -121,7 +121,7 @@ impl Ledger {
 
     /// Notes that a measured fork took `looks` looks.
     pub(super) fn measured(&mut self, looks: u32) {
-        self.looks = looks.clamp(8, 128);
+        self.looks = looks.clamp(3, 32);
         self.until_measured = MEASURE_EVERY;
     }
 }

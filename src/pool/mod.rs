@@ -21,14 +21,14 @@ pub mod model;
 
 pub use builder::{BuildError, PoolBuilder, ThreadName};
 pub(crate) use gate::MAX_WIDTH;
-pub(crate) use job::{Args, Shape};
+pub(crate) use job::Region;
 pub(crate) use nested::inside;
 pub(crate) use wait::SPIN_WINDOW;
 
 use crate::machine::Plan;
 use crate::partition::Split;
 use crate::topology::Reason;
-use job::Job;
+use job::Parcel;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -187,39 +187,34 @@ impl Pool {
         self.team.set_active(active);
     }
 
-    /// Runs a shape over `items` items as a region of at most so many slots, or
-    /// as one slot on the calling thread where a region cannot be had or is
-    /// not worth it; `work` is the size of the whole in multiply-adds, if known.
+    /// Runs a region of `items` items in at most so many slots, or as one slot
+    /// on the calling thread where a fork cannot be had or is not worth it;
+    /// `work` is the size of the whole in multiply-adds, if known.
     ///
     /// # Safety
-    /// The data behind `args` is mutably borrowed by the caller, and is of the
-    /// type that `S` expects.
+    /// What the region borrows lives until this returns.
     #[inline(always)]
-    pub(crate) unsafe fn fork<S: Shape<F>, F: Sync>(
-        &self,
-        items: usize,
-        work: Option<u64>,
-        args: Args,
-        f: &F,
-    ) {
+    pub(crate) unsafe fn fork<R: Region>(&self, items: usize, work: Option<u64>, region: R) {
         let width = items.min(self.team.active());
         let serial = width < 2
             || nested::inside()
             || work.is_some_and(|ops| ops < self.break_even())
             || self.team.orphaned();
-        if !serial {
-            if !self.keep_caller_qos {
-                crate::sys::raise_caller_qos();
-            }
-            let hint = work.map(|ops| Duration::from_nanos(ops / OPS_PER_NS));
-            // SAFETY: a new job.
-            if unsafe { self.team.region(width, hint, Job::new::<S, F>(args, f)) } {
-                return;
-            }
+        if serial {
+            // SAFETY: the borrows live (contract), and the one slot there is
+            // runs once.
+            return unsafe { region.run_slot(0, Split::SERIAL) };
         }
-        // SAFETY: the data is borrowed (contract), and the one slot there is
-        // runs once.
-        unsafe { S::run_slot(&args, f, 0, Split::SERIAL) };
+        if !self.keep_caller_qos {
+            crate::sys::raise_caller_qos();
+        }
+        let hint = work.map(|ops| Duration::from_nanos(ops / OPS_PER_NS));
+        let mut parcel = Parcel::new(region);
+        // SAFETY: the borrows live (contract), and no slot has been run.
+        if !unsafe { self.team.region(width, hint, &parcel.job()) } {
+            // SAFETY: as above.
+            unsafe { parcel.region().run_slot(0, Split::SERIAL) };
+        }
     }
 
     /// Multiply-adds from which two slots are worth a fork: they save half of

@@ -2,7 +2,7 @@
 //! and its turn. Under loom only.
 #![allow(missing_docs, reason = "not part of the library")]
 
-use super::job::{Args, Job, Shape};
+use super::job::{Parcel, Region};
 use super::ledger::Ledger;
 use super::park::Sleepers;
 use super::slot::Slot;
@@ -41,12 +41,12 @@ pub struct Setup {
 pub struct Crew(Arc<Team>);
 
 /// Calls the closure with the slot and the width.
-struct Slots;
+struct Slots<F>(F);
 
 // SAFETY: touches no data.
-unsafe impl<F: Fn(usize, usize) + Sync> Shape<F> for Slots {
-    unsafe fn run_slot(_: &Args, f: &F, slot: usize, split: Split<'_>) {
-        f(slot, split.width);
+unsafe impl<F: Fn(usize, usize) + Sync> Region for Slots<F> {
+    unsafe fn run_slot(&self, slot: usize, split: Split<'_>) {
+        (self.0)(slot, split.width);
     }
 }
 
@@ -69,10 +69,9 @@ impl Crew {
 
     /// A region; false where the turn could not be had. `large` wakes sleepers.
     pub fn region(&self, width: usize, large: bool, f: impl Fn(usize, usize) + Sync) -> bool {
-        let args = Args::new(std::ptr::null_mut(), 0, 0, 1);
         let hint = large.then_some(Duration::from_secs(1));
-        // SAFETY: a new job.
-        unsafe { self.0.region(width, hint, Job::new::<Slots, _>(args, &f)) }
+        // SAFETY: the region is borrowed until the call returns, and new.
+        unsafe { self.0.region(width, hint, &Parcel::new(Slots(f)).job()) }
     }
 
     /// Workers that are not up, as far as the caller sees.

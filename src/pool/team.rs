@@ -1,12 +1,13 @@
 //! What the callers and the workers of one pool share.
 
 use super::gate::{Epoch, Gate, MAX_WIDTH};
-use super::job::Erased;
+use super::job::{Head, Job};
 use super::ledger::Ledger;
 use super::panics::Panics;
 use super::park::Sleepers;
 use super::slot::Slot;
 use super::turn::Turn;
+use super::wait::Pause;
 use crate::partition::{Split, Weights};
 use crate::sync::{AtomicU64, AtomicUsize, Line, Ordering};
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub(crate) struct Team {
     weights: Option<Weights>,
     /// How long a worker spins before it parks.
     pub(super) window: Duration,
+    /// How long everybody waits between two looks.
+    pub(super) pause: Pause,
     /// The process that the threads live in.
     generation: u32,
 }
@@ -49,9 +52,9 @@ struct Facts {
 /// Cost of a fork until it has been measured, in ns.
 const FORK_NS: u64 = 300;
 
-// SAFETY: `Team` holds raw pointers in the jobs of its gates only. They are
-// written by the holder of the turn and read by workers that have taken a slot
-// of that region (see `Gate`), and the closures behind them are `Sync`.
+// SAFETY: only heads and homes of the gates are not `Sync` by themselves. They
+// are written by the holder of the turn and read by workers that have taken a
+// slot of that region (see `Gate`), and regions are `Sync`.
 unsafe impl Sync for Team {}
 // SAFETY: as above; nothing in a team belongs to a thread.
 unsafe impl Send for Team {}
@@ -78,6 +81,7 @@ impl Team {
             }),
             weights: None,
             window,
+            pause: Pause::measured(),
             generation: crate::sys::fork_generation(),
         }
     }
@@ -129,12 +133,6 @@ impl Team {
         self.gates[0].last() != super::gate::Word::BLANK.epoch()
     }
 
-    /// How a region of `width` slots is shared out.
-    #[inline(always)]
-    pub(super) fn split(&self, width: usize) -> Split<'_> {
-        Split { width, weights: self.weights.as_ref() }
-    }
-
     pub(super) fn gate(&self, worker: usize) -> &Gate {
         &self.gates[worker / self.group]
     }
@@ -159,17 +157,32 @@ impl Team {
     ///
     /// # Safety
     /// The caller holds the turn, `2 <= width <= slots.len() + 1`, the region
-    /// before has been joined, and the job stays good until this one is.
+    /// before has been joined, and what the job borrows lives until this one is.
     #[inline(always)]
-    pub(super) unsafe fn publish(&self, width: usize, job: Erased) -> Epoch {
-        let epoch = self.gates[0].last().next();
+    pub(super) unsafe fn publish(&self, width: usize, job: &Job<'_>) -> Epoch {
+        let home = &self.gates[0];
+        let epoch = home.last().next();
         let gates = if self.group == 1 { width - 1 } else { (width - 1).div_ceil(self.group) };
+        // SAFETY: the turn is ours (contract), and after the join of the region
+        // before no slot is taken and unreported.
+        unsafe { home.settle(job) };
         for gate in &self.gates[..gates] {
-            // SAFETY: the turn is ours (contract), and after the join of the
-            // region before no slot is taken and unreported.
-            unsafe { gate.publish(epoch, width, job) };
+            // SAFETY: as above.
+            unsafe { gate.publish(epoch, width, job.head()) };
         }
         epoch
+    }
+
+    /// Runs slot `slot` of the region that is open.
+    ///
+    /// # Safety
+    /// The calling thread has taken that slot of the region of `head`, which is
+    /// not joined yet, `width` wide.
+    #[inline(always)]
+    pub(super) unsafe fn run_slot(&self, head: Head, slot: usize, width: usize) {
+        let split = Split { width, weights: self.weights.as_ref() };
+        // SAFETY: the region stays in its home until it is joined.
+        self.gates[0].home(|home| unsafe { head.run(home, slot, split) });
     }
 
     /// Reads the reports of workers `from..width - 1` in one pass, so that the
