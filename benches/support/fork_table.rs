@@ -4,7 +4,7 @@ use super::candidate::{busy, warm_up, SCOPE, YARDSTICK};
 use super::fork::{Candidate, Fork};
 use super::machine::{clock_ns, round_trip};
 use super::rounds::{alternate_within, Series, DISTURBED};
-use super::stats::{mean, median, quantile};
+use super::stats::{median, quantile};
 use super::verdict;
 use super::who::Who;
 use std::time::{Duration, Instant};
@@ -59,6 +59,8 @@ struct Row {
     ns: f64,
     p99: f64,
     forked: f64,
+    /// The least of any turn: one that others disturb for a ms shows here.
+    least: f64,
     tally: String,
 }
 
@@ -184,17 +186,20 @@ fn row((candidate, series): (&Candidate, &Series<Turn>)) -> Row {
         name: candidate.name,
         ns: median(&series.figures(|turn| turn.typical)),
         p99: quantile(&singles, 0.99),
-        forked: mean(&series.figures(|turn| turn.forked)),
+        forked: median(&series.figures(|turn| turn.forked)),
+        least: series.kept().map(|turn| turn.forked).fold(f64::NAN, f64::min),
         tally: series.tally(),
     }
 }
 
 fn print_rows(rows: &[Row], f: f64) {
-    println!("| pool | median ns | in F | p99 ns | both threads | rounds |");
+    println!("| pool | median ns | in F | p99 ns | both threads (least) | rounds |");
     println!("|---|---|---|---|---|---|");
-    for Row { name, ns, p99, forked, tally } in rows {
-        let (in_f, both) = (ns / f, 100.0 * forked);
-        println!("| {name} | {ns:.0} | {in_f:.2} | {p99:.0} | {both:.1}% | {tally} |");
+    for Row { name, ns, p99, forked, least, tally } in rows {
+        let (in_f, both, least) = (ns / f, 100.0 * forked, 100.0 * least);
+        println!(
+            "| {name} | {ns:.0} | {in_f:.2} | {p99:.0} | {both:.1}% ({least:.0}%) | {tally} |"
+        );
     }
 }
 

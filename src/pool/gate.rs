@@ -77,7 +77,7 @@ pub(super) struct Gate {
     word: AtomicU64,
     pub(super) report: AtomicU64,
     head: UnsafeCell<Head>,
-    /// The region itself; in the first gate of a team only.
+    /// The region itself; in one gate of a team only.
     home: UnsafeCell<Home>,
     /// For the model only: where a planted fault puts the width.
     #[cfg(loom)]
@@ -122,10 +122,35 @@ impl Gate {
         crate::sys::prefetch::for_writing(self);
     }
 
+    /// The same for the home's second line, where large regions lie.
+    #[inline(always)]
+    pub(super) fn prepare_second(&self) {
+        crate::sys::prefetch::for_writing(self.second_line());
+    }
+
+    /// Starts fetching the home's second line for reading: to come with the
+    /// word, it has to be asked for before the word is there (measured: an
+    /// empty fork of a closure with five words takes 250 ns instead of 320).
+    #[inline(always)]
+    pub(super) fn expect_second(&self) {
+        crate::sys::prefetch::for_reading(self.second_line());
+    }
+
+    /// Starts fetching all of the home for reading.
+    #[inline(always)]
+    pub(super) fn expect(&self) {
+        crate::sys::prefetch::for_reading(self);
+        self.expect_second();
+    }
+
+    fn second_line(&self) -> *const u8 {
+        std::ptr::from_ref(self).cast::<u8>().wrapping_add(64)
+    }
+
     /// Moves a region in, before it is published.
     ///
     /// # Safety
-    /// As for `publish`; this is the team's first gate.
+    /// As for `publish`; this is the gate that the team has its home in.
     #[inline(always)]
     pub(super) unsafe fn settle(&self, job: &Job<'_>) {
         // SAFETY: nobody uses the home now (contract).

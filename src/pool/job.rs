@@ -147,6 +147,12 @@ impl Job<'_> {
         self.head
     }
 
+    /// Whether the home's second line is needed.
+    #[inline(always)]
+    pub(super) fn is_large(&self) -> bool {
+        self.pieces > 1
+    }
+
     /// Moves the region in.
     ///
     /// # Safety

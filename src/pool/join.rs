@@ -40,7 +40,7 @@ impl Team {
         job: &Job<'_>,
     ) -> bool {
         assert!(1 < width && width <= self.slots.len() + 1, "a region has slots for threads");
-        self.gate(0).prepare();
+        self.prepare(width, job);
         let Some(turn) = self.turn.take() else {
             return false;
         };
@@ -77,7 +77,7 @@ impl Team {
             }
             let course = self.join(epoch, width, head, ledger);
             // SAFETY: it was moved in by `publish`, and the region is joined.
-            unsafe { self.gate(0).leave(job) };
+            unsafe { self.home().leave(job) };
             if ledger.count() && course.quiet {
                 self.calibrate(width, ledger);
             }

@@ -22,6 +22,9 @@ const GROUP: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Team {
     gates: Box<[Gate]>,
+    /// The gate that regions lie in: that of the worker, if there is one; else
+    /// one that nobody polls, or they would fight for the line.
+    home: usize,
     /// Workers per gate.
     group: usize,
     /// Worker `i` owns slot `i + 1`; slot 0 is the caller's.
@@ -68,8 +71,11 @@ impl Team {
 
     /// A team with `group` workers to a gate.
     pub(super) fn with(workers: usize, window: Duration, group: usize, ledger: Ledger) -> Self {
+        let gates = workers.div_ceil(group);
+        let home = if workers > 1 { gates } else { 0 };
         Team {
-            gates: (0..workers.div_ceil(group).max(1)).map(|_| Gate::new()).collect(),
+            gates: (0..gates.max(home + 1)).map(|_| Gate::new()).collect(),
+            home,
             group,
             slots: (0..workers).map(|_| Slot::new()).collect(),
             sleepers: Sleepers::new(workers),
@@ -153,6 +159,41 @@ impl Team {
         }
     }
 
+    /// The gate that regions lie in.
+    #[inline(always)]
+    pub(super) fn home(&self) -> &Gate {
+        &self.gates[self.home]
+    }
+
+    /// Those who serve a region of `width` slots.
+    #[inline(always)]
+    fn gates_of(&self, width: usize) -> &[Gate] {
+        let workers = width - 1;
+        &self.gates[..if self.group == 1 { workers } else { workers.div_ceil(self.group) }]
+    }
+
+    /// Starts fetching what `publish` will write.
+    #[inline(always)]
+    pub(super) fn prepare(&self, width: usize, job: &Job<'_>) {
+        self.gates_of(width).iter().for_each(Gate::prepare);
+        if self.home != 0 {
+            self.home().prepare();
+        }
+        if job.is_large() {
+            self.home().prepare_second();
+        }
+    }
+
+    /// Starts fetching what a worker will read of the next region.
+    #[inline(always)]
+    pub(super) fn expect(&self) {
+        if self.home == 0 {
+            self.home().expect_second();
+        } else {
+            self.home().expect();
+        }
+    }
+
     /// Opens a region of `width` slots; the only store that workers poll.
     ///
     /// # Safety
@@ -160,13 +201,11 @@ impl Team {
     /// before has been joined, and what the job borrows lives until this one is.
     #[inline(always)]
     pub(super) unsafe fn publish(&self, width: usize, job: &Job<'_>) -> Epoch {
-        let home = &self.gates[0];
-        let epoch = home.last().next();
-        let gates = if self.group == 1 { width - 1 } else { (width - 1).div_ceil(self.group) };
+        let epoch = self.gates[0].last().next();
         // SAFETY: the turn is ours (contract), and after the join of the region
         // before no slot is taken and unreported.
-        unsafe { home.settle(job) };
-        for gate in &self.gates[..gates] {
+        unsafe { self.home().settle(job) };
+        for gate in self.gates_of(width) {
             // SAFETY: as above.
             unsafe { gate.publish(epoch, width, job.head()) };
         }
@@ -182,7 +221,7 @@ impl Team {
     pub(super) unsafe fn run_slot(&self, head: Head, slot: usize, width: usize) {
         let split = Split { width, weights: self.weights.as_ref() };
         // SAFETY: the region stays in its home until it is joined.
-        self.gates[0].home(|home| unsafe { head.run(home, slot, split) });
+        self.home().home(|home| unsafe { head.run(home, slot, split) });
     }
 
     /// Reads the reports of workers `from..width - 1` in one pass, so that the

@@ -36,6 +36,7 @@ impl Team {
                 }
                 let width = gate.width_of(word);
                 if epoch != seen.epoch() && worker + 1 < width {
+                    self.expect();
                     if slot.take(epoch) {
                         self.finish(gate, worker, epoch, width);
                     }
@@ -68,6 +69,9 @@ impl Team {
     fn look_eagerly(&self, gate: &Gate, seen: Word) -> Word {
         for _ in 0..EAGER_LOOKS {
             gate.prepare();
+            if self.slots.len() == 1 {
+                self.expect();
+            }
             let word = gate.look();
             if word != seen {
                 return word;
