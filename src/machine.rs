@@ -49,8 +49,9 @@ impl Plan {
         if !crate::sys::BINDS_TO_SETS {
             return None;
         }
-        let mut weights = self.width.weights(self.width.threads)?;
-        // Slots above the CPUs are never active.
+        // Of those that share the CPUs: slots above these are not active.
+        let active = self.width.threads.min(self.usable_cpus());
+        let mut weights = self.width.weights(active)?;
         weights.resize(self.width.threads, *weights.last()?);
         Some(Weights::new(&weights))
     }

@@ -259,6 +259,11 @@ fn callers_beside_a_long_region() {
         for _ in 0..3 {
             pool.for_each_index(10, |_| assert_eq!(thread::current().id(), me, "serially"));
         }
+        // Regions inside one of them stay on its thread too, also another pool's.
+        let other = cpus::pool(2);
+        pool.for_each_index(2, |_| {
+            other.run(2, |_| assert_eq!(thread::current().id(), me, "inside, serially"));
+        });
         end.open();
     });
     assert_eq!(on_all_threads(&pool, |_| ()).len(), pool.active_width());

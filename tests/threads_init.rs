@@ -53,6 +53,21 @@ fn s19_none_after_a_region_of_the_global_pool() {
     });
 }
 
+/// Also those that found one CPU only.
+#[test]
+fn s19_none_after_a_serial_region_of_the_global_pool() {
+    bounded!();
+    isolated!().env("FERROX_GEMV_THREADS", "1").run(|| {
+        rowpool::global().for_each_index(100, |_| ());
+        assert_eq!(init_cpu_pool(), None);
+    });
+    isolated!().env("FERROX_GEMV_THREADS", "3").run(|| {
+        cpus::allow(1);
+        rowpool::global().for_each_index(100, |_| ());
+        assert_eq!(init_cpu_pool(), None);
+    });
+}
+
 /// Work below the gate uses no pool, in the original neither.
 #[test]
 fn s19_serial_work_uses_up_nothing() {

@@ -2,6 +2,7 @@
 
 use super::{nested, Pool, Team, MAX_WIDTH};
 use crate::machine::{self, Binding, Plan};
+use crate::sync::AtomicBool;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -271,6 +272,7 @@ impl PoolBuilder {
             workers: Vec::new(),
             plan,
             keep_caller_qos: self.keep_caller_qos.unwrap_or_else(machine::keep_caller_qos),
+            ran_serially: AtomicBool::new(false),
         };
         for slot in 1..threads {
             let binding = pool.plan.binding(slot, pin, weighted);

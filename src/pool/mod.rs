@@ -27,8 +27,10 @@ pub(crate) use wait::SPIN_WINDOW;
 
 use crate::machine::Plan;
 use crate::partition::Split;
+use crate::sync::{AtomicBool, Ordering};
 use crate::topology::Reason;
 use job::Parcel;
+use nested::Inside;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -69,6 +71,8 @@ pub struct Pool {
     workers: Vec<JoinHandle<()>>,
     plan: Plan,
     keep_caller_qos: bool,
+    /// Whether a region has been run serially.
+    ran_serially: AtomicBool,
 }
 
 impl Pool {
@@ -175,9 +179,10 @@ impl Pool {
         }
     }
 
-    /// Whether a region of several slots has been opened.
+    /// Whether a region has been opened, were it of one slot.
     pub(crate) fn has_run(&self) -> bool {
-        self.team.has_run()
+        // Relaxed: says that it happened, orders nothing.
+        self.team.has_run() || self.ran_serially.load(Ordering::Relaxed)
     }
 
     /// Fits the active width to the CPUs that may be used now.
@@ -201,6 +206,10 @@ impl Pool {
             || work.is_some_and(|ops| ops < self.break_even())
             || self.team.orphaned();
         if serial {
+            // Relaxed: see `has_run`. Read first: the line stays shared.
+            if !self.ran_serially.load(Ordering::Relaxed) {
+                self.ran_serially.store(true, Ordering::Relaxed);
+            }
             // SAFETY: the borrows live (contract), and the one slot there is
             // runs once.
             return unsafe { region.run_slot(0, Split::SERIAL) };
@@ -212,6 +221,8 @@ impl Pool {
         let mut parcel = Parcel::new(region);
         // SAFETY: the borrows live (contract), and no slot has been run.
         if !unsafe { self.team.region(width, hint, &parcel.job()) } {
+            // What waits for this thread would wait for its nested regions too.
+            let _inside = Inside::enter();
             // SAFETY: as above.
             unsafe { parcel.region().run_slot(0, Split::SERIAL) };
         }
