@@ -166,7 +166,7 @@ fn scene(
             // 100 ms, or what serial code has itself.
             let most = longest(SERIAL.name).max(100.0);
             let met = longest(candidate) <= most;
-            row = row.required(&format!("longest region ≤ {} ms", digits(most)), met, true);
+            row = row.required(&format!("longest region ≤ {} ms", digits(most)), met);
         }
         row
     };

@@ -52,8 +52,11 @@ fn turn(case: Case, token: &mut Token) -> Turn {
     turn
 }
 
-pub fn play(cast: &Cast<'_>) -> Rows {
-    let mut cases: Vec<(&'static str, &'static str, Case)> = Vec::new();
+type Named = (&'static str, &'static str, Case);
+
+/// What was asked for, and what it is compared with.
+fn cases(cast: &Cast<'_>) -> Vec<Named> {
+    let mut cases: Vec<Named> = Vec::new();
     let mut add = |measure, candidate: Candidate, case: fn(Candidate) -> Case| {
         if !cases.iter().any(|(have, name, _)| (*have, *name) == (measure, candidate.name)) {
             cases.push((measure, candidate.name, case(candidate)));
@@ -74,6 +77,11 @@ pub fn play(cast: &Cast<'_>) -> Rows {
             add(BESIDE, other, Case::Beside);
         }
     }
+    cases
+}
+
+pub fn play(cast: &Cast<'_>) -> Rows {
+    let cases = cases(cast);
     if cases.is_empty() {
         return Rows::new();
     }
@@ -81,40 +89,43 @@ pub fn play(cast: &Cast<'_>) -> Rows {
     let names = cases.iter().map(|&(measure, candidate, _)| (measure, candidate)).collect();
     let series = alternate(usual_rounds(), cases.len(), |i| turn(cases[i].2, &mut token));
     let turns = Turns { names, series };
-    let alone = |candidate: &str| turns.paired(ALONE, candidate, |turn| turn.ours);
-    let cap = tokens::limit().as_secs_f64() * 1e3;
-    let mut rows = Rows::new();
-    for (measure, candidate, series) in turns.iter() {
-        let (ours, theirs) = (series.paired(|turn| turn.ours), series.paired(|turn| turn.theirs));
-        let most = Some(Asked::AtMost(1.3));
-        match measure {
-            TWO => {
-                let one = cast.twice.iter().find(|(two, _)| two.name == candidate);
-                let one = one.map_or("", |(_, one)| one.name);
-                let asked = most.filter(|_| candidate == ROWPOOL_TWICE.name);
-                let row = Row::new(measure, candidate, series, "ms", |turn| turn.ours);
-                let times = ratios(&ours, &alone(one));
-                rows.push(row.capped(cap, "ms").compared("over one of them", times, asked));
-            }
-            BESIDE => {
-                // A pool that spins for ever takes a core whatever ours does.
-                let asked = most.filter(|_| candidate.starts_with("rayon"));
-                let pair = format!("rowpool beside {candidate}");
-                let row = Row::new(measure, &pair, series, "ms", |turn| turn.ours);
-                let times = ratios(&ours, &alone(ROWPOOL.name));
-                rows.push(row.capped(cap, "ms").compared("over ours alone", times, asked));
-                let pair = format!("{candidate} beside rowpool");
-                let row = Row::new(measure, &pair, series, "ms", |turn| turn.theirs);
-                let times = ratios(&theirs, &alone(candidate));
-                rows.push(row.capped(cap, "ms").compared("over it alone", times, asked));
-            }
-            _ => {
-                let row = Row::new(measure, candidate, series, "ms", |turn| turn.ours);
-                rows.push(row.capped(cap, "ms"));
-            }
+    let named = turns.iter();
+    named.flat_map(|(measure, candidate, _)| rows(cast, &turns, measure, candidate)).collect()
+}
+
+/// Of one kind of turn.
+fn rows(cast: &Cast<'_>, turns: &Turns<Turn>, measure: &str, candidate: &str) -> Rows {
+    let Some(series) = turns.of(measure, candidate) else {
+        return Rows::new();
+    };
+    let row = |name: &str, figure: fn(&Turn) -> f64| {
+        let cap = tokens::limit().as_secs_f64() * 1e3;
+        Row::new(measure, name, series, "ms", figure).capped(cap, "ms")
+    };
+    let (ours, theirs) = (|turn: &Turn| turn.ours, |turn: &Turn| turn.theirs);
+    let over = |figure: fn(&Turn) -> f64, other: &str| {
+        ratios(&series.paired(figure), &turns.paired(ALONE, other, ours))
+    };
+    let most = Some(Asked::AtMost(1.3));
+    match measure {
+        TWO => {
+            let one = cast.twice.iter().find(|(two, _)| two.name == candidate);
+            let one = one.map_or("", |(_, one)| one.name);
+            let asked = most.filter(|_| candidate == ROWPOOL_TWICE.name);
+            vec![row(candidate, ours).compared("over one of them", over(ours, one), asked)]
         }
+        BESIDE => {
+            // A pool that spins for ever takes a core whatever ours does.
+            let asked = most.filter(|_| candidate.starts_with("rayon"));
+            let alone = over(ours, ROWPOOL.name);
+            let pair = format!("rowpool beside {candidate}");
+            let first = row(&pair, ours).compared("over ours alone", alone, asked);
+            let alone = over(theirs, candidate);
+            let pair = format!("{candidate} beside rowpool");
+            vec![first, row(&pair, theirs).compared("over it alone", alone, asked)]
+        }
+        _ => vec![row(candidate, ours)],
     }
-    rows
 }
 
 /// What both are compared with.

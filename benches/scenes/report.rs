@@ -89,8 +89,9 @@ impl Row {
     }
 
     /// A requirement that is no bound of a median.
-    pub fn required(mut self, what: &str, met: bool, measured: bool) -> Row {
-        join(&mut self.required, &format!("{what}: {}", verdict(met, measured)));
+    pub fn required(mut self, what: &str, met: bool) -> Row {
+        let verdict = verdict(met, self.own.n >= ENOUGH);
+        join(&mut self.required, &format!("{what}: {verdict}"));
         self
     }
 }
