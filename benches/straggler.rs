@@ -5,6 +5,7 @@
 //!
 //! `RUSTFLAGS="-C target-cpu=native" cargo bench --bench straggler -- [FILTER]
 //! [--test]`; a filter is a part of a measure's name, such as `hog` or `quota`.
+//! The whole takes 20 minutes on a quiet machine, and any of its parts a few.
 
 #[path = "support/published.rs"]
 mod published;

@@ -9,7 +9,7 @@ use crate::support::machine::{own_cpu, thread_cpu};
 use crate::support::rounds::{alternate, alternate_within, Series};
 use crate::support::stats::{median, ratios, Estimate};
 use crate::support::token::{Format, Token};
-use crate::support::{short, wanted};
+use crate::support::{rounds, short, wanted};
 use std::time::{Duration, Instant};
 
 /// 1 024 multiply-adds, in the issue 1 000.
@@ -132,9 +132,9 @@ fn first_token(cast: &Cast<'_>) -> Rows {
     cast.all.iter().zip(&series).map(row).collect()
 }
 
-/// Others use CPU time of their own, and do not matter to CPU time.
+/// For CPU time: others use their own, and it varies little.
 fn calm<T>(n: usize, turn: impl FnMut(usize) -> T) -> Vec<Series<T>> {
-    alternate_within(|_| 1.0, usual_rounds(), n, turn)
+    alternate_within(|_| 1.0, rounds(5), n, turn)
 }
 
 const IDLE: &str = "idle_2s";

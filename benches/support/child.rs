@@ -56,11 +56,11 @@ fn hog(n: usize) {
 
 /// Removes the directory when the parent is gone.
 fn sweep(dir: &Path) {
-    // An interrupt from the terminal is for the bench, and reaches us too.
+    // Signals from the terminal are for the bench, and reach us too.
     #[cfg(unix)]
-    // SAFETY: ignoring a signal has no handler that could do harm.
-    unsafe {
-        libc::signal(libc::SIGINT, libc::SIG_IGN);
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: an ignored signal has no handler that could do harm.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
     println!("{READY}");
     orphaned();
