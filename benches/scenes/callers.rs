@@ -135,7 +135,8 @@ fn together(cast: &Cast<'_>) -> Rows {
 const WAITERS: usize = 3;
 
 /// CPU time of the waiting callers, all of them, in hundredths of the time that
-/// they wait; NaN where it is not known.
+/// they wait; NaN where it is not known. Callers that run others' rows while
+/// they wait show that here too.
 fn burnt(pool: &dyn Shared, work: Work) -> f64 {
     let (mut waited, mut used) = (Duration::ZERO, Some(Duration::ZERO));
     for _ in 0..if crate::support::short() { 1 } else { 10 } {
@@ -156,16 +157,18 @@ fn burnt(pool: &dyn Shared, work: Work) -> f64 {
                 let (from, before) = (Instant::now(), thread_cpu());
                 work.region(pool, REGION);
                 let used = thread_cpu().zip(before).map(|(now, before)| now - before);
-                (from.elapsed(), used)
+                (from, Instant::now(), used)
             };
             let waiters: Vec<_> = (0..WAITERS).map(|_| scope.spawn(wait)).collect();
-            let mut longest = Duration::ZERO;
-            for waiter in waiters {
-                let (time, own) = waiter.join().expect("a region does not panic");
-                longest = longest.max(time);
-                used = used.zip(own).map(|(all, own)| all + own);
+            let waits = waiters.into_iter().map(|waiter| waiter.join().expect("nobody panics"));
+            let waits: Vec<_> = waits.collect();
+            for (_, _, own) in &waits {
+                used = used.zip(*own).map(|(all, own)| all + own);
             }
-            waited += longest;
+            // From the first that waited to the last.
+            let from = waits.iter().map(|(from, ..)| *from).min();
+            let until = waits.iter().map(|(_, until, _)| *until).max();
+            waited += until.zip(from).map_or(Duration::ZERO, |(until, from)| until - from);
         });
     }
     used.map_or(f64::NAN, |used| 100.0 * used.as_secs_f64() / waited.as_secs_f64())
