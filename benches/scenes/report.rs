@@ -49,7 +49,10 @@ impl Row {
             measure: measure.into(),
             candidate: candidate.into(),
             own,
-            figure: format!("{} {unit} {}", digits(own.median), interval(&own)),
+            figure: match own.n {
+                0 => "not measured".into(),
+                _ => format!("{} {unit} {}", digits(own.median), interval(&own)),
+            },
             compared: String::new(),
             required: String::new(),
             tally: series.tally(),
@@ -66,7 +69,9 @@ impl Row {
 
     /// Adds something to the figure.
     pub fn note(mut self, note: &str) -> Row {
-        join(&mut self.figure, note);
+        if self.own.n > 0 {
+            join(&mut self.figure, note);
+        }
         self
     }
 
@@ -80,8 +85,10 @@ impl Row {
 
     /// Adds what was computed from the turns of a round, and judges that.
     pub fn compared(mut self, what: &str, estimate: Estimate, asked: Option<Asked>) -> Row {
-        let part = format!("{what} {} {}", digits(estimate.median), interval(&estimate));
-        join(&mut self.compared, &part);
+        if estimate.n > 0 {
+            let part = format!("{what} {} {}", digits(estimate.median), interval(&estimate));
+            join(&mut self.compared, &part);
+        }
         if let Some(asked) = asked {
             join(&mut self.required, &asked.judge(&estimate));
         }
