@@ -1,7 +1,7 @@
-//! What a pool costs when it does little or too much is asked of it: idle,
-//! drop, small regions after a gap, busy neighbours, more threads than cores,
-//! many callers, spin windows. Numbers S.. are those of the project's list of
-//! real faults. Each line says what is required, where something is.
+//! What a pool's edges cost: its drop, small regions after a gap by each way
+//! in, spin windows, more threads than cores. Numbers S.. are those of the
+//! project's list of real faults. Each line says what is required, where
+//! something is. (`straggler` has what pools do in bad company.)
 //!
 //! `RUSTFLAGS="-C target-cpu=native" cargo bench --bench behaviour`
 
@@ -9,30 +9,24 @@
 mod published;
 mod support;
 
-use published::{FERROX, FORKUNION, RAYON_INSIDE};
+use published::{FORKUNION, RAYON_INSIDE};
 use rowpool::Pool;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use support::candidate::{busy, rowpool, ROWPOOL, SERIAL, YARDSTICK};
+use support::candidate::{busy, rowpool, ROWPOOL, YARDSTICK};
 use support::fork::{Candidate, Fork};
-use support::machine::{clock_ns, own_cpu, thread_cpu, Hog, ThreadClock};
+use support::machine::{clock_ns, ThreadClock};
 use support::rounds::{alternate, Patience, DISTURBED};
 use support::stats::{median, quantile};
-use support::token::{Format, Token};
 use support::{rounds, short, verdict, wanted};
 
 fn main() {
     published::set_up();
-    let parts: [(&str, fn()); 8] = [
-        ("idle", idle),
+    let parts: [(&str, fn()); 4] = [
         ("drop", dropping),
         ("after_a_gap", after_a_gap),
         ("S13_window", window),
-        ("S4_seldom", seldom),
         ("S2_too_many_threads", too_many_threads),
-        ("S23_callers", callers),
-        ("hogs", hogs),
     ];
     for (name, part) in parts {
         if wanted(name) {
@@ -67,29 +61,6 @@ fn warm(pool: &Pool) {
         pool.for_each_index(2, |i| {
             black_box(i);
         });
-    }
-}
-
-/// CPU time of the process over 2 s, from 1 s after the last region. Others do
-/// not matter here: they use CPU time of their own.
-fn idle() {
-    for candidate in [ROWPOOL, FORKUNION, RAYON_INSIDE, YARDSTICK] {
-        let mut used = None;
-        candidate.run(&mut |pool| {
-            support::candidate::warm_up(pool, candidate.threads, time(20 * MS));
-            std::thread::sleep(time(1000 * MS));
-            let before = own_cpu();
-            std::thread::sleep(time(2000 * MS));
-            used = own_cpu().zip(before).map(|(now, before)| now - before);
-        });
-        let Some(used) = used else {
-            return println!("CPU time is not known on this system");
-        };
-        let required = match candidate.name == ROWPOOL.name {
-            true => format!("<= 0.5 ms: {}", verdict(used <= MS / 2, true)),
-            false => String::new(),
-        };
-        println!("| {} | {:.3} ms | {required} |", candidate.name, used.as_secs_f64() * 1e3);
     }
 }
 
@@ -188,40 +159,6 @@ fn window() {
     }
 }
 
-/// S4: one region per 100 ms, and per ms; the caller sleeps in between. An
-/// empty region does not wake its worker at all, one of 500 µs of work does.
-fn seldom() {
-    let cases = [(100 * MS, 20, 0), (100 * MS, 20, 500), (MS, 1000, 0), (2 * MS, 500, 500)];
-    for (every, regions, work_us) in cases {
-        let measure = || {
-            let pool = rowpool(2);
-            warm(&pool);
-            std::thread::sleep(time(20 * MS));
-            let begun = Instant::now();
-            let before = own_cpu()?.saturating_sub(thread_cpu()?);
-            for _ in 0..if short() { 2 } else { regions } {
-                pool.for_each_range(500, |range| {
-                    busy(Duration::from_micros(work_us) * range.len() as u32 / 500)
-                });
-                std::thread::sleep(every);
-            }
-            let used = own_cpu()?.saturating_sub(thread_cpu()?).saturating_sub(before);
-            Some(100.0 * used.as_secs_f64() / begun.elapsed().as_secs_f64())
-        };
-        match undisturbed(measure) {
-            (Some(share), note) => {
-                let required = match every > 10 * MS {
-                    true => format!("<= 1%: {}", verdict(share <= 1.0, true)),
-                    false => "the knob: spin_window, ROWPOOL_SPIN_US".into(),
-                };
-                let what = format!("{work_us} µs of work per {every:?}");
-                println!("| {what} | {share:.2}% of a core per worker{note} | {required} |");
-            }
-            (None, _) => println!("CPU time is not known on this system"),
-        }
-    }
-}
-
 /// S2: regions of 10 µs of work with more threads than cores.
 fn too_many_threads() {
     let work = |range: std::ops::Range<usize>| range.for_each(|_| busy(Duration::from_micros(1)));
@@ -247,67 +184,6 @@ fn too_many_threads() {
             };
             println!(
                 "| {}, {threads} threads | {rate:.0} regions/s, slowest {worst:.1?} | {required} |",
-                candidate.name
-            );
-        }
-    }
-}
-
-/// S23: four callers of one pool.
-fn callers() {
-    let measure = || {
-        let pool = rowpool(2);
-        let stop = AtomicBool::new(false);
-        let counts: [AtomicUsize; 4] = Default::default();
-        std::thread::scope(|scope| {
-            for count in &counts {
-                scope.spawn(|| {
-                    while !stop.load(Ordering::Relaxed) {
-                        pool.for_each_range(20, |range| {
-                            range.for_each(|_| busy(Duration::from_micros(1)))
-                        });
-                        count.fetch_add(1, Ordering::Relaxed);
-                    }
-                });
-            }
-            std::thread::sleep(time(1000 * MS));
-            stop.store(true, Ordering::Relaxed);
-        });
-        counts.map(|count| count.into_inner() as f64)
-    };
-    let (counts, note) = undisturbed(measure);
-    let mean = counts.iter().sum::<f64>() / counts.len() as f64;
-    let share = quantile(&counts, 0.0) / mean;
-    let met = verdict(share >= 0.5, true);
-    let share = format!("slowest/mean {share:.2} >= 0.5: {met}");
-    println!("| 4 callers of one pool | {counts:?} regions{note} | {share} |");
-}
-
-/// The token beside busy loops; no requirement yet.
-fn hogs() {
-    let mut token = Token::new(Format::Q8_0);
-    for hogs in 0..=2 {
-        // Core 1 first.
-        let _hogs: Vec<Hog> = (0..hogs).map(|n| Hog::on(1 - n)).collect();
-        for candidate in [SERIAL, ROWPOOL, RAYON_INSIDE, FORKUNION, FERROX, YARDSTICK] {
-            let mut times = Vec::new();
-            let ((), note) = undisturbed(|| {
-                times.clear();
-                candidate.run(&mut |pool| {
-                    let begun = Instant::now();
-                    while times.is_empty()
-                        || (begun.elapsed() < time(1200 * MS) && times.len() < 120)
-                    {
-                        let own = Instant::now();
-                        pool.decode(&mut token);
-                        times.push(own.elapsed().as_secs_f64() * 1e3);
-                    }
-                });
-            });
-            let (middle, tail) = (median(&times), quantile(&times, 0.99));
-            let n = times.len();
-            println!(
-                "| {hogs} hogs, {} | p50 {middle:.2} ms, p99 {tail:.2} ms, {n} tokens{note} |",
                 candidate.name
             );
         }

@@ -1,16 +1,19 @@
 //! rowpool beside published pools that want a newer compiler: the same tables
-//! as `fork_join` and `gemv` of the package above.
+//! as `fork_join`, `gemv` and `straggler` of the package above.
 //!
 //! `RUSTFLAGS="-C target-cpu=native" cargo bench --ignore-rust-version
-//! --manifest-path benches/peers/Cargo.toml`
+//! --manifest-path benches/peers/Cargo.toml -- [FILTER]`
 
+#[path = "../scenes/mod.rs"]
+mod scenes;
 #[path = "../support/mod.rs"]
 mod support;
 
 use paralight::prelude::*;
+use scenes::Cast;
 use std::ops::Range;
-use support::candidate::{ROWPOOL, SERIAL, YARDSTICK};
-use support::fork::{share, Body, Candidate, Pool};
+use support::candidate::{ROWPOOL, ROWPOOL_COMMON, ROWPOOL_TWICE, SERIAL, YARDSTICK};
+use support::fork::{share, Body, Candidate, Common, InTurn, Pool, Shared};
 use support::token::{Format, Token};
 use support::token_table::{Ratio, Way};
 use support::who::empty_slots;
@@ -18,7 +21,17 @@ use support::{fork_table, rounds, token_table, wanted};
 
 const PEERS: [Candidate; 7] = [CANDLE, FORTE, FORTE_JOIN, MICROPOOL, PARALIGHT, SPINDLE, ZERO_POOL];
 
+/// Of the peers the one that is not lost as soon as a thread is late.
+const CAST: Cast<'_> = Cast {
+    all: &[SERIAL, ROWPOOL, MICROPOOL, YARDSTICK],
+    yardstick: YARDSTICK.name,
+    twice: &[(ROWPOOL_TWICE, ROWPOOL), (MICROPOOL_TWICE, MICROPOOL)],
+    beside: &[MICROPOOL],
+    common: &[ROWPOOL_COMMON, MICROPOOL_COMMON],
+};
+
 fn main() {
+    scenes::play_role(&CAST);
     std::env::set_var("CANDLE_NUM_THREADS", "2");
     if wanted("fork_table") {
         let candidates: Vec<Candidate> = [ROWPOOL, YARDSTICK].into_iter().chain(PEERS).collect();
@@ -39,6 +52,7 @@ fn main() {
             rounds(25),
         );
     }
+    scenes::play(&CAST);
 }
 
 /// candle's process-wide pool; it parks by itself, and is never dropped.
@@ -98,16 +112,39 @@ impl Pool for Forte<'_> {
     }
 }
 
-const MICROPOOL: Candidate = Candidate { name: "micropool", threads: 2, open: micropool };
+const MICROPOOL: Candidate = Candidate {
+    name: "micropool",
+    threads: 2,
+    open: |threads, body| body(&mut Micropool::new(threads)),
+};
 
-fn micropool(threads: usize, body: Body<'_>) {
-    let pool = micropool::ThreadPoolBuilder::default().num_threads(threads - 1).build();
-    body(&mut Micropool { pool, threads });
-}
+const MICROPOOL_TWICE: Candidate = Candidate {
+    name: "two micropools",
+    threads: 2,
+    open: |threads, body| body(&mut InTurn::new(|| Micropool::new(threads))),
+};
+
+const MICROPOOL_COMMON: Common =
+    Common { name: MICROPOOL.name, open: |body| body(&Micropool::new(MICROPOOL.threads)) };
 
 struct Micropool {
     pool: micropool::ThreadPool,
     threads: usize,
+}
+
+impl Micropool {
+    fn new(threads: usize) -> Micropool {
+        let pool = micropool::ThreadPoolBuilder::default().num_threads(threads - 1).build();
+        Micropool { pool, threads }
+    }
+}
+
+impl Shared for Micropool {
+    fn region(&self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync)) {
+        let threads = self.threads;
+        let slots = (0..threads).into_par_iter().with_thread_pool(self.pool.split_per_item());
+        slots.for_each(move |slot| rows(share(items, threads, slot)));
+    }
 }
 
 impl Pool for Micropool {

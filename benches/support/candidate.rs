@@ -1,9 +1,10 @@
 //! rowpool, and what needs no crate: serial code, scoped threads, the yardstick.
 
-use super::fork::{share, Candidate, Fork, Pool};
+use super::fork::{share, Candidate, Common, Fork, InTurn, Pool, Shared};
 use super::who::empty_slots;
 use super::yardstick::Yardstick;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Runs everything on the caller.
@@ -42,6 +43,23 @@ impl Pool for rowpool::Pool {
     }
 }
 
+/// Two of them.
+pub const ROWPOOL_TWICE: Candidate = Candidate {
+    name: "two rowpools",
+    threads: 2,
+    open: |threads, body| body(&mut InTurn::new(|| rowpool(threads))),
+};
+
+/// For several callers.
+pub const ROWPOOL_COMMON: Common =
+    Common { name: ROWPOOL.name, open: |body| body(&rowpool(ROWPOOL.threads)) };
+
+impl Shared for rowpool::Pool {
+    fn region(&self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync)) {
+        self.for_each_range(items, rows);
+    }
+}
+
 /// rowpool's drop-in module on the process-wide pool, a row for each thread.
 pub const ROWPOOL_THREADS: Candidate = Candidate {
     name: "rowpool::threads",
@@ -75,6 +93,17 @@ pub const YARDSTICK: Candidate = Candidate {
     name: "yardstick (bare spin pool)",
     threads: 2,
     open: |threads, body| body(&mut Yardstick::new(threads)),
+};
+
+pub const YARDSTICK_TWICE: Candidate = Candidate {
+    name: "two yardsticks",
+    threads: 2,
+    open: |threads, body| body(&mut InTurn::new(|| Yardstick::new(threads))),
+};
+
+pub const YARDSTICK_COMMON: Common = Common {
+    name: "yardstick, a mutex around it",
+    open: |body| body(&Mutex::new(Yardstick::new(YARDSTICK.threads))),
 };
 
 impl Pool for Yardstick {

@@ -1,9 +1,11 @@
 //! Pools as the benches drive them, all by the same calls.
 
-use super::token::Token;
+use super::token::{Paced, Token};
 use super::who::empty_slots;
 use std::hint::black_box;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// A pool that is up.
 pub trait Pool {
@@ -28,6 +30,8 @@ pub trait Fork {
     fn region(&mut self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync));
     /// One step of the token: a region for each matrix.
     fn decode(&mut self, token: &mut Token);
+    /// The same with the clock read at each region; given up after `limit`.
+    fn paced(&mut self, token: &mut Token, limit: Duration) -> Paced;
     /// The regions of all matrices of one shape; how many there are.
     fn shape(&mut self, token: &mut Token, shape: (usize, usize)) -> usize;
     /// One step in one region.
@@ -53,6 +57,10 @@ impl<P: Pool> Fork for P {
 
     fn decode(&mut self, token: &mut Token) {
         token.decode(self);
+    }
+
+    fn paced(&mut self, token: &mut Token, limit: Duration) -> Paced {
+        token.paced(self, limit)
     }
 
     fn shape(&mut self, token: &mut Token, shape: (usize, usize)) -> usize {
@@ -88,4 +96,53 @@ impl Candidate {
     pub fn run(&self, body: Body<'_>) {
         (self.open)(self.threads, body);
     }
+}
+
+/// Two pools of a kind, used in turn, region by region.
+pub struct InTurn<P> {
+    pools: [P; 2],
+    next: usize,
+}
+
+impl<P> InTurn<P> {
+    pub fn new(pool: impl Fn() -> P) -> InTurn<P> {
+        InTurn { pools: [pool(), pool()], next: 0 }
+    }
+
+    fn next(&mut self) -> &mut P {
+        self.next = 1 - self.next;
+        &mut self.pools[self.next]
+    }
+}
+
+impl<P: Pool> Pool for InTurn<P> {
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, ops: usize, rows: F) {
+        self.next().run(items, ops, rows);
+    }
+
+    fn empty(&mut self, slots: usize) {
+        Pool::empty(self.next(), slots);
+    }
+}
+
+/// A pool that several threads call.
+pub trait Shared: Sync {
+    fn region(&self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync));
+}
+
+/// How a pool with one caller is shared.
+impl<P: Pool + Send> Shared for Mutex<P> {
+    fn region(&self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync)) {
+        self.lock().unwrap_or_else(PoisonError::into_inner).run(items, 0, rows);
+    }
+}
+
+/// What is measured on a pool with several callers.
+pub type SharedBody<'a> = &'a mut dyn FnMut(&dyn Shared);
+
+/// A pool for several callers to be measured; as [`Candidate`], at two threads.
+#[derive(Clone, Copy)]
+pub struct Common {
+    pub name: &'static str,
+    pub open: fn(SharedBody<'_>),
 }

@@ -1,11 +1,10 @@
-//! What the machine does meanwhile: CPU time of this process and of all, the
-//! round trip F, busy neighbours. Where a system does not tell, the answer is
-//! `None`, and nothing is dropped.
+//! What the machine does meanwhile: CPU time of this process and of all, and the
+//! round trip F. Where a system does not tell, the answer is `None`, and nothing
+//! is dropped.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// CPU time that this process has used.
@@ -52,7 +51,7 @@ impl ThreadClock {
 }
 
 #[cfg(unix)]
-fn clock(id: libc::clockid_t) -> Option<Duration> {
+pub(super) fn clock(id: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable, and there is nothing else to the call.
     let done = unsafe { libc::clock_gettime(id, &mut time) } == 0;
@@ -107,6 +106,11 @@ impl Ticks {
     }
 }
 
+/// CPU time of this process and of the children that it started.
+fn ours() -> Option<Duration> {
+    own_cpu().map(|own| own + super::child::cpu())
+}
+
 /// Watches for others who use the CPUs.
 pub struct Watch {
     begun: Instant,
@@ -117,12 +121,12 @@ pub struct Watch {
 impl Watch {
     pub fn start() -> Watch {
         // Own first: that brings the thread's part of the machine's up to date.
-        Watch { own: own_cpu(), machine: Machine::read(), begun: Instant::now() }
+        Watch { own: ours(), machine: Machine::read(), begun: Instant::now() }
     }
 
     /// CPU time of others since the start.
     pub fn foreign(&self) -> Option<Duration> {
-        let own = own_cpu()?.checked_sub(self.own?)?;
+        let own = ours()?.checked_sub(self.own?)?;
         let machine = Machine::read()?;
         let all = machine.used.checked_sub(self.machine?.used)?;
         Some(all.saturating_sub(own + machine.blur))
@@ -191,33 +195,4 @@ pub fn clock_ns() -> f64 {
         begun.elapsed().as_nanos() as f64
     };
     super::stats::median(&(0..2001).map(|_| pair()).collect::<Vec<f64>>())
-}
-
-/// A busy loop bound to the `n`th CPU, until dropped.
-pub struct Hog {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<bool>>,
-}
-
-impl Hog {
-    pub fn on(n: usize) -> Hog {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
-            let core = core_affinity::get_core_ids().and_then(|cores| cores.get(n).copied());
-            let bound = core.is_some_and(core_affinity::set_for_current);
-            while !stopped.load(Ordering::Relaxed) {}
-            bound
-        });
-        Hog { stop, thread: Some(thread) }
-    }
-}
-
-impl Drop for Hog {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(Ok(false)) = self.thread.take().map(JoinHandle::join) {
-            println!("  (a hog could not be bound to its CPU)");
-        }
-    }
 }

@@ -5,6 +5,8 @@
 #![allow(dead_code)]
 
 pub mod candidate;
+pub mod cgroup;
+pub mod child;
 pub mod fork;
 pub mod fork_table;
 pub mod machine;

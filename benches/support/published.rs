@@ -4,23 +4,41 @@
 #![allow(dead_code)]
 
 use crate::support::candidate::GATE;
-use crate::support::fork::{share, Body, Candidate, Pool};
+use crate::support::fork::{share, Body, Candidate, Common, InTurn, Pool, Shared};
 use crate::support::token::RowFn;
 use crate::support::who::empty_slots;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Mutex;
 
 pub const FORKUNION: Candidate = Candidate { name: "forkunion 3", threads: 2, open: forkunion };
 
 fn forkunion(threads: usize, body: Body<'_>) {
-    let topology = forkunion::Topology::new().expect("forkunion finds CPUs");
-    let pool = forkunion::ThreadPool::try_spawn(&topology, threads);
-    body(&mut ForkUnion { pool: pool.expect("forkunion starts"), threads });
+    body(&mut ForkUnion::new(threads));
 }
+
+pub const FORKUNION_TWICE: Candidate = Candidate {
+    name: "two of forkunion 3",
+    threads: 2,
+    open: |threads, body| body(&mut InTurn::new(|| ForkUnion::new(threads))),
+};
+
+pub const FORKUNION_COMMON: Common = Common {
+    name: "forkunion 3, a mutex around it",
+    open: |body| body(&Mutex::new(ForkUnion::new(FORKUNION.threads))),
+};
 
 struct ForkUnion {
     pool: forkunion::ThreadPool,
     threads: usize,
+}
+
+impl ForkUnion {
+    fn new(threads: usize) -> ForkUnion {
+        let topology = forkunion::Topology::new().expect("forkunion finds CPUs");
+        let pool = forkunion::ThreadPool::try_spawn(&topology, threads);
+        ForkUnion { pool: pool.expect("forkunion starts"), threads }
+    }
 }
 
 impl Pool for ForkUnion {
@@ -88,12 +106,34 @@ impl Pool for RayonBroadcast {
 pub const RAYON_OUTSIDE: Candidate = Candidate {
     name: "rayon par_iter, outside",
     threads: 2,
-    open: |threads, body| body(&mut RayonOutside { pool: rayon_pool(threads), threads }),
+    open: |threads, body| body(&mut RayonOutside::new(threads)),
 };
+
+pub const RAYON_TWICE: Candidate = Candidate {
+    name: "two rayons, outside",
+    threads: 2,
+    open: |threads, body| body(&mut InTurn::new(|| RayonOutside::new(threads))),
+};
+
+pub const RAYON_COMMON: Common =
+    Common { name: RAYON_OUTSIDE.name, open: |body| body(&rayon_pool(RAYON_OUTSIDE.threads)) };
+
+impl Shared for rayon::ThreadPool {
+    fn region(&self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync)) {
+        let threads = self.current_num_threads();
+        self.install(|| rayon_tasks(threads, |slot| rows(share(items, threads, slot))));
+    }
+}
 
 struct RayonOutside {
     pool: rayon::ThreadPool,
     threads: usize,
+}
+
+impl RayonOutside {
+    fn new(threads: usize) -> RayonOutside {
+        RayonOutside { pool: rayon_pool(threads), threads }
+    }
 }
 
 impl Pool for RayonOutside {

@@ -4,7 +4,10 @@
 mod support;
 
 use std::time::{Duration, Instant};
-use support::candidate::{ROWPOOL, ROWPOOL_THREADS, SCOPE, SERIAL, YARDSTICK};
+use support::candidate::{
+    ROWPOOL, ROWPOOL_COMMON, ROWPOOL_THREADS, ROWPOOL_TWICE, SCOPE, SERIAL, YARDSTICK,
+    YARDSTICK_COMMON, YARDSTICK_TWICE,
+};
 use support::machine::{Ticks, Watch, TICK};
 use support::rounds::alternate;
 use support::stats::{median, outside, quantile, ratios, Estimate};
@@ -110,5 +113,45 @@ fn all_ways_give_the_same_bits() {
         token.clear();
         token.by_row(|rows, _, f| rows.iter_mut().enumerate().for_each(|(row, out)| f(row, out)));
         assert_eq!(token.output(), right);
+    }
+}
+
+/// A token that takes too long is given up, and says how far it came.
+#[test]
+fn a_paced_token_ends_in_time() {
+    let mut token = Token::new(Format::Q8_0);
+    SERIAL.run(&mut |pool| pool.decode(&mut token));
+    let right = token.output();
+    token.clear();
+    SERIAL.run(&mut |pool| {
+        let none = pool.paced(&mut token, Duration::ZERO);
+        assert_eq!((none.done, token.output().iter().max()), (0.0, Some(&0)));
+        let all = pool.paced(&mut token, Duration::from_secs(60));
+        assert!(all.done == 1.0 && all.longest <= all.time && token.output() == right);
+    });
+}
+
+/// Two pools of a kind, and pools with several callers, do the same.
+#[test]
+fn pairs_and_shared_pools_run_every_item_once() {
+    let mut token = Token::new(Format::Q8_0);
+    SERIAL.run(&mut |pool| pool.decode(&mut token));
+    let right = token.output();
+    for pair in [ROWPOOL_TWICE, YARDSTICK_TWICE] {
+        token.clear();
+        pair.run(&mut |pool| pool.decode(&mut token));
+        assert_eq!(token.output(), right, "{}", pair.name);
+    }
+    for common in [ROWPOOL_COMMON, YARDSTICK_COMMON] {
+        let items = std::sync::atomic::AtomicUsize::new(0);
+        let count = |range: std::ops::Range<usize>| {
+            items.fetch_add(range.len(), std::sync::atomic::Ordering::Relaxed);
+        };
+        (common.open)(&mut |pool| {
+            std::thread::scope(|scope| {
+                (0..3).for_each(|_| drop(scope.spawn(|| pool.region(100, &count))));
+            });
+        });
+        assert_eq!(items.into_inner(), 300, "{}", common.name);
     }
 }

@@ -6,6 +6,7 @@ use super::fork::{share, Pool};
 use super::machine::Line;
 use rowpool::gemv::{self, BlockQ8_0, BLOCK, BLOCK_BYTES};
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// Rows and columns of the matrices of one layer, in order.
 const LAYER: [(usize, usize); 7] =
@@ -49,6 +50,16 @@ pub struct Token {
     output: Vec<Line<[f32; 32]>>,
 }
 
+/// How a step went.
+#[derive(Clone, Copy, Debug)]
+pub struct Paced {
+    pub time: Duration,
+    /// The longest region of it.
+    pub longest: Duration,
+    /// The share of its regions that were run before it was given up.
+    pub done: f64,
+}
+
 /// What all threads read.
 struct Weights {
     format: Format,
@@ -62,10 +73,20 @@ impl Token {
     /// The whole token, or a few small layers in short form.
     pub fn new(format: Format) -> Token {
         let (layers, head) = if super::short() { (1, (1024, HEAD.1)) } else { (LAYERS, HEAD) };
+        let layers = LAYER.iter().cycle().take(LAYER.len() * layers).map(|&shape| (shape, shape));
+        Token::of(format, layers.chain([(head, HEAD)]))
+    }
+
+    /// One region, of a matrix of this shape.
+    pub fn single(format: Format, shape: (usize, usize)) -> Token {
+        Token::of(format, [(shape, shape)].into_iter())
+    }
+
+    /// Matrices of these sizes, each with the shape that it stands for.
+    fn of(format: Format, sizes: impl Iterator<Item = ((usize, usize), (usize, usize))>) -> Token {
         let mut matrices = Vec::new();
         let mut first = 0;
-        let layers = LAYER.iter().cycle().take(LAYER.len() * layers).map(|&shape| (shape, shape));
-        for ((rows, cols), shape) in layers.chain([(head, HEAD)]) {
+        for ((rows, cols), shape) in sizes {
             matrices.push(Matrix { rows, cols, first, shape });
             first += rows * cols;
         }
@@ -92,12 +113,31 @@ impl Token {
         self.regions_of(pool, |_| true);
     }
 
+    /// The same, given up after `limit`: with more threads than cores a spin
+    /// pool may take seconds.
+    pub fn paced(&mut self, pool: &mut impl Pool, limit: Duration) -> Paced {
+        let begun = Instant::now();
+        let (mut last, mut longest) = (begun, Duration::ZERO);
+        let mut lap = |now: Instant| {
+            longest = longest.max(now - last);
+            last = now;
+            now - begun
+        };
+        let regions = self.regions_of(pool, |_| lap(Instant::now()) < limit);
+        let time = lap(Instant::now());
+        Paced { time, longest, done: regions as f64 / self.regions() as f64 }
+    }
+
     /// All matrices of one shape; how many there are.
     pub fn shape(&mut self, pool: &mut impl Pool, shape: (usize, usize)) -> usize {
         self.regions_of(pool, |matrix| matrix.shape == shape)
     }
 
-    fn regions_of(&mut self, pool: &mut impl Pool, wanted: impl Fn(&Matrix) -> bool) -> usize {
+    fn regions_of(
+        &mut self,
+        pool: &mut impl Pool,
+        mut wanted: impl FnMut(&Matrix) -> bool,
+    ) -> usize {
         let (weights, matrices, output) = self.parts();
         let mut regions = 0;
         for (&matrix, output) in matrices.iter().zip(output).filter(|(matrix, _)| wanted(matrix)) {

@@ -1,0 +1,70 @@
+//! A CPU quota for some processes: a control group of version 1, removed when
+//! it is dropped and also when the bench is killed.
+
+use super::child::{remove, Child};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub struct Group {
+    dir: PathBuf,
+    /// Removes the group where we cannot.
+    _sweeper: Child,
+}
+
+impl Group {
+    /// A group of so many hundredths of a CPU; what is missing for it, if so.
+    pub fn with_quota(percent: u32) -> Result<Group, String> {
+        let mount = hierarchy("cpu").ok_or("no cgroup v1 with the controller `cpu` is mounted")?;
+        let dir = mount.join(format!("rowpool-straggler-{}-{percent}", std::process::id()));
+        let said = |what: &str, error: std::io::Error| format!("{what}: {error}");
+        let sweeper = Child::sweeper(&dir).map_err(|error| said("no child", error))?;
+        fs::create_dir(&dir).map_err(|error| said(&dir.display().to_string(), error))?;
+        let group = Group { dir, _sweeper: sweeper };
+        for (file, us) in [("cpu.cfs_period_us", PERIOD_US), ("cpu.cfs_quota_us", quota(percent))] {
+            fs::write(group.dir.join(file), us.to_string()).map_err(|error| said(file, error))?;
+        }
+        Ok(group)
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        remove(&self.dir);
+    }
+}
+
+/// The kernel's default.
+const PERIOD_US: u32 = 100_000;
+
+fn quota(percent: u32) -> u32 {
+    PERIOD_US / 100 * percent
+}
+
+/// Moves this process, with all its threads, into a group.
+pub fn join(dir: &Path) -> std::io::Result<()> {
+    fs::write(dir.join("cgroup.procs"), std::process::id().to_string())
+}
+
+/// How long the CPUs of a group stood still for its quota, all of them summed.
+pub fn throttled(dir: &Path) -> Option<Duration> {
+    let stat = fs::read_to_string(dir.join("cpu.stat")).ok()?;
+    let time = stat.lines().find_map(|line| line.strip_prefix("throttled_time "))?;
+    Some(Duration::from_nanos(time.trim().parse().ok()?))
+}
+
+/// Where the version 1 hierarchy of a controller is mounted.
+fn hierarchy(controller: &str) -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/mounts").ok()?;
+    let of = |line: &str| {
+        let mut fields = line.split(' ').skip(1);
+        let (path, kind, options) = (fields.next()?, fields.next()?, fields.next()?);
+        let found = kind == "cgroup" && options.split(',').any(|option| option == controller);
+        found.then(|| PathBuf::from(path))
+    };
+    mounts.lines().find_map(of)
+}
