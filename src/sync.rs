@@ -230,4 +230,9 @@ pub(crate) mod mark {
     pub(crate) fn set(value: usize) {
         MARK.with(|mark| mark.set(value));
     }
+
+    /// A number that no other living thread has.
+    pub(crate) fn id() -> usize {
+        MARK.with(|mark| std::ptr::from_ref(mark) as usize)
+    }
 }

@@ -108,6 +108,7 @@ impl Team {
         let begun = Instant::now();
         if self.sleepers.wake_up(&self.slots, width - 1) {
             ledger.woke(begun.elapsed());
+            self.sleepers.set_crowded(ledger.preempted());
         }
     }
 
@@ -190,7 +191,9 @@ impl Team {
             if from == width - 1 {
                 return;
             }
-            patience.step();
+            if patience.step() {
+                self.slots[from].stall(true);
+            }
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Ledger {
     absent: bool,
     /// Regions until the fork is measured.
     until_measured: u32,
+    /// Who woke sleepers last, and how often it had been preempted by then.
+    waker: (usize, u64),
 }
 
 /// Looks that a fork takes, until it has been measured.
@@ -54,6 +56,7 @@ impl Ledger {
             looks: LOOKS,
             absent: false,
             until_measured: MEASURE_FIRST,
+            waker: (0, 0),
         }
     }
 
@@ -117,6 +120,14 @@ impl Ledger {
         self.largest = Duration::ZERO;
         let cost = cost.clamp(Duration::from_micros(2), Duration::from_micros(100));
         self.wake_cost = (self.wake_cost * 3 + cost) / 4;
+    }
+
+    /// Whether the calling thread has been preempted since it woke sleepers
+    /// last. Asked when it wakes some: it sleeps meanwhile where it is not.
+    pub(super) fn preempted(&mut self) -> bool {
+        let now = (crate::sync::mark::id(), crate::sys::preemptions());
+        let before = std::mem::replace(&mut self.waker, now);
+        now.0 == before.0 && now.1 != before.1
     }
 
     /// Notes that a measured fork took `looks` looks.

@@ -10,6 +10,7 @@ mod ledger;
 mod nested;
 mod panics;
 mod park;
+mod slice;
 mod slot;
 mod team;
 mod turn;

@@ -12,7 +12,7 @@
 
 use super::fault::{planted, Fault};
 use super::slot::Slot;
-use crate::sync::{fence, AtomicU32, AtomicUsize, Line, Ordering};
+use crate::sync::{fence, AtomicBool, AtomicU32, AtomicUsize, Line, Ordering};
 
 /// How many sleepers one woken worker wakes in turn.
 const PASS_ON: usize = 2;
@@ -33,6 +33,8 @@ struct State {
     wakes: AtomicU32,
     /// Workers `0..reach` are to be woken, for those who pass the wake on.
     reach: AtomicUsize,
+    /// Whether the caller's CPU is shared.
+    crowded: AtomicBool,
 }
 
 impl Sleepers {
@@ -43,6 +45,7 @@ impl Sleepers {
                 count: AtomicUsize::new(workers),
                 wakes: AtomicU32::new(0),
                 reach: AtomicUsize::new(0),
+                crowded: AtomicBool::new(false),
             }),
         }
     }
@@ -80,6 +83,26 @@ impl Sleepers {
         };
         self.arrive(slot);
         woken
+    }
+
+    /// A worker gives its CPU away for a moment; `arrive` ends that.
+    pub(super) fn leave(&self, slot: &Slot) {
+        slot.leave();
+        // Relaxed: a count.
+        self.state.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the caller's CPU is shared, when it looked last.
+    pub(super) fn crowded(&self) -> bool {
+        // Relaxed: a hint.
+        self.state.crowded.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_crowded(&self, crowded: bool) {
+        // Relaxed: as in `crowded`. Read first: the line stays shared.
+        if self.crowded() != crowded {
+            self.state.crowded.store(crowded, Ordering::Relaxed);
+        }
     }
 
     /// A worker is up: it starts, or its sleep is over.

@@ -2,13 +2,13 @@
 
 use super::fault::{planted, Fault};
 use super::gate::{Epoch, Word};
-use crate::sync::{guess, AtomicU32, AtomicU64, Line, Ordering, WaitWord};
+use crate::sync::{guess, AtomicBool, AtomicU32, AtomicU64, Line, Ordering, WaitWord};
 
 /// Awake: polls its gate, or runs a slot.
 const AWAKE: u32 = 0;
 /// Parked, or about to: counted among the sleepers.
 const PARKED: u32 = 1;
-/// Woken (or not started yet), but not seen to run so far.
+/// Woken (or not started yet, or back in a moment), but not seen to run so far.
 const WAKING: u32 = 2;
 
 /// What one worker shares with its caller, apart from the gate.
@@ -28,6 +28,8 @@ struct Back {
     sleep: WaitWord,
     /// The number of wakes when the owner lay down.
     wave: AtomicU32,
+    /// Whether a caller has waited long for a slot that the owner had begun.
+    stalled: AtomicBool,
 }
 
 // S34: no two of these words share a pair of lines, nor does a neighbour's.
@@ -46,6 +48,7 @@ impl Slot {
                 report: AtomicU64::new(blank),
                 sleep: WaitWord::new(WAKING),
                 wave: AtomicU32::new(0),
+                stalled: AtomicBool::new(false),
             }),
         }
     }
@@ -94,10 +97,29 @@ impl Slot {
         guess(|| self.back.sleep.word.load(Ordering::Relaxed)) == PARKED
     }
 
+    /// Whether a caller has waited long for a slot that the owner had begun.
+    #[inline(always)]
+    pub(super) fn stalled(&self) -> bool {
+        // Relaxed: a hint.
+        guess(|| self.back.stalled.load(Ordering::Relaxed))
+    }
+
+    /// Says so, or takes it back.
+    pub(super) fn stall(&self, stalled: bool) {
+        // Relaxed: as in `stalled`.
+        self.back.stalled.store(stalled, Ordering::Relaxed);
+    }
+
     /// The owner runs.
     pub(super) fn arrive(&self) {
         // Relaxed: a hint for `away`.
         self.back.sleep.word.store(AWAKE, Ordering::Relaxed);
+    }
+
+    /// The owner gives its CPU away for a moment, and will come back by itself.
+    pub(super) fn leave(&self) {
+        // Relaxed: as in `arrive`.
+        self.back.sleep.word.store(WAKING, Ordering::Relaxed);
     }
 
     /// The owner is about to sleep, after `wakes` wakes, and has to look once

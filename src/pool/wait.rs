@@ -141,29 +141,33 @@ pub(super) struct Patience {
     looks: u32,
     #[cfg(not(loom))]
     begun: Option<std::time::Instant>,
+    /// Whether somebody has been told.
+    #[cfg(not(loom))]
+    told: bool,
 }
 
 #[cfg(not(loom))]
 impl Patience {
+    /// Slots that are alike do not end so far apart, unless one was preempted.
+    const LONG: Duration = Duration::from_micros(500);
     /// After this long the caller naps: somebody lost his CPU for a slice.
     const NAP_AFTER: Duration = Duration::from_millis(2);
     const NAP: Duration = Duration::from_micros(50);
 
     pub(super) fn new() -> Self {
-        Patience { looks: 0, begun: None }
+        Patience { looks: 0, begun: None, told: false }
     }
 
+    /// Waits a little. True once, when that has lasted for long.
     #[inline(always)]
-    pub(super) fn step(&mut self) {
+    pub(super) fn step(&mut self) -> bool {
         crate::sync::spin_loop();
         self.looks += 1;
-        if self.looks % STRIDE == 0 {
-            self.check();
-        }
+        self.looks % STRIDE == 0 && self.check()
     }
 
     #[cold]
-    fn check(&mut self) {
+    fn check(&mut self) -> bool {
         let begun = *self.begun.get_or_insert_with(std::time::Instant::now);
         let waited = begun.elapsed();
         if waited > Self::NAP_AFTER {
@@ -171,6 +175,7 @@ impl Patience {
         } else if waited > YIELD_AFTER {
             crate::sync::yield_now();
         }
+        waited > Self::LONG && !std::mem::replace(&mut self.told, true)
     }
 }
 
@@ -201,7 +206,8 @@ impl Patience {
         let _ = YIELD_AFTER;
         Patience {}
     }
-    pub(super) fn step(&mut self) {
+    pub(super) fn step(&mut self) -> bool {
         crate::sync::yield_now();
+        false
     }
 }

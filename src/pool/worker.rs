@@ -3,6 +3,7 @@
 use super::fault::{planted, Fault};
 use super::gate::{Epoch, Gate, Word};
 use super::panics::Bomb;
+use super::slice::Slice;
 use super::team::Team;
 use super::wait::Ladder;
 use crate::sync::Ordering;
@@ -20,6 +21,7 @@ impl Team {
         let mut seen = Word::BLANK;
         let mut wakes = self.sleepers.wakes();
         let mut eager = false;
+        let mut slice = Slice::new();
         self.sleepers.arrive(slot);
         loop {
             let word = if eager { self.look_eagerly(gate, seen) } else { gate.look() };
@@ -39,6 +41,7 @@ impl Team {
                     self.expect();
                     if slot.take(epoch) {
                         self.finish(gate, worker, epoch, width);
+                        slice.between(slot, &self.sleepers);
                     }
                     ladder.reset();
                     wakes = self.sleepers.wakes();

@@ -142,6 +142,18 @@ pub(crate) fn adopt_process_mask() {
     }
 }
 
+/// How often the calling thread has lost its CPU without giving it away.
+pub(crate) fn preemptions() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is writable, and all zeros are a value of it, which stays
+    // where the call fails.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    usage.ru_nivcsw as u64
+}
+
 /// Whether `bind_to` works here.
 pub(crate) const BINDS_TO_SETS: bool = true;
 

@@ -10,6 +10,7 @@
 //! | `adopt_process_mask()` | takes the process's mask for the calling thread |
 //! | `note_unbound_worker()` | the calling worker's mask is the process's from now on |
 //! | `pin_to(cpu)` | binds the calling thread to one CPU; false if it cannot |
+//! | `preemptions()` | how often the calling thread lost its CPU to another; 0 if unknown |
 //! | `bind_to(cpus)` | binds it to any of some, where `BINDS_TO_SETS` |
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
