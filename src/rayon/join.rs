@@ -46,21 +46,24 @@ where
 }
 
 /// A closure for another thread, and then its result with whether it looped.
-struct Once<F, R>(StaticMutex<(Option<F>, Option<(R, bool)>)>);
+struct Once<F, R> {
+    f: StaticMutex<Option<F>>,
+    result: StaticMutex<Option<(R, bool)>>,
+}
 
 impl<F: FnOnce() -> R, R> Once<F, R> {
     fn new(f: F) -> Self {
-        Once(StaticMutex::new((Some(f), None)))
+        Once { f: StaticMutex::new(Some(f)), result: StaticMutex::new(None) }
     }
 
     fn run(&self) {
-        let f = self.0.lock().0.take().expect("each slot runs once");
+        let f = self.f.lock().take().expect("each slot runs once");
         let result = watch_loops(f);
-        self.0.lock().1 = Some(result);
+        *self.result.lock() = Some(result);
     }
 
     fn result(self) -> (R, bool) {
-        self.0.into_inner().1.expect("the region is complete")
+        self.result.into_inner().expect("the region is complete")
     }
 }
 

@@ -30,7 +30,7 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn serial<'a>(&'a self, _: usize, part: Range<usize>) -> impl Iterator<Item = $T> {
+            fn serial(&self, _: usize, part: Range<usize>) -> impl Iterator<Item = $T> {
                 // Positions beyond the type's values do not occur: it wraps
                 // where the range begins below zero.
                 part.map(|at| self.start.wrapping_add(at as $T))

@@ -156,7 +156,7 @@ impl<'data, T: Sync> Iterate for Iter<'data, T> {
     }
 
     #[inline]
-    fn serial<'a>(&'a self, _: usize, part: Range<usize>) -> impl Iterator<Item = &'data T> {
+    fn serial(&self, _: usize, part: Range<usize>) -> impl Iterator<Item = &'data T> {
         self.slice[part].iter()
     }
 }
@@ -192,7 +192,7 @@ impl<'data, T: Send> Iterate for IterMut<'data, T> {
     }
 
     #[inline]
-    fn serial<'a>(&'a self, _: usize, part: &'data mut [T]) -> impl Iterator<Item = &'data mut T> {
+    fn serial(&self, _: usize, part: &'data mut [T]) -> impl Iterator<Item = &'data mut T> {
         part.iter_mut()
     }
 }
@@ -234,7 +234,7 @@ impl<'data, T: Sync> Iterate for Chunks<'data, T> {
     }
 
     #[inline]
-    fn serial<'a>(&'a self, _: usize, part: Range<usize>) -> impl Iterator<Item = &'data [T]> {
+    fn serial(&self, _: usize, part: Range<usize>) -> impl Iterator<Item = &'data [T]> {
         // No chunk begins past the end, but the last may reach past it.
         let (start, end) = (part.start * self.chunk, part.end.saturating_mul(self.chunk));
         self.slice[start..end.min(self.slice.len())].chunks(self.chunk)
@@ -278,7 +278,7 @@ impl<'data, T: Sync> Iterate for ChunksExact<'data, T> {
     }
 
     #[inline]
-    fn serial<'a>(&'a self, first: usize, part: Range<usize>) -> impl Iterator<Item = &'data [T]> {
+    fn serial(&self, first: usize, part: Range<usize>) -> impl Iterator<Item = &'data [T]> {
         self.chunks.serial(first, part)
     }
 }
@@ -307,11 +307,7 @@ impl<'data, T: Send> Iterate for ChunksMut<'data, T> {
     }
 
     #[inline]
-    fn serial<'a>(
-        &'a self,
-        _: usize,
-        part: &'data mut [T],
-    ) -> impl Iterator<Item = &'data mut [T]> {
+    fn serial(&self, _: usize, part: &'data mut [T]) -> impl Iterator<Item = &'data mut [T]> {
         part.chunks_mut(self.rows.chunk())
     }
 }
@@ -380,11 +376,7 @@ impl<'data, T: Send> Iterate for ChunksExactMut<'data, T> {
     }
 
     #[inline]
-    fn serial<'a>(
-        &'a self,
-        _: usize,
-        part: &'data mut [T],
-    ) -> impl Iterator<Item = &'data mut [T]> {
+    fn serial(&self, _: usize, part: &'data mut [T]) -> impl Iterator<Item = &'data mut [T]> {
         part.chunks_exact_mut(self.rows.chunk())
     }
 }

@@ -16,6 +16,7 @@ use crate::rayon::raw::{Exact, Source, Whole};
 /// }
 /// assert_eq!(dot(vec![2.0; 8].into_par_iter(), &[0.5; 8]), 8.0);
 /// ```
+#[allow(clippy::len_without_is_empty)] // rayon's has none
 pub trait IndexedParallelIterator: ParallelIterator + Exact {
     /// The number of items.
     ///
@@ -140,8 +141,7 @@ pub trait IndexedParallelIterator: ParallelIterator + Exact {
                 parts.put(first, first + at);
             }
         });
-        let result = parts.in_order().next();
-        result
+        parts.in_order().next()
     }
 }
 

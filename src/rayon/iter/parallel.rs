@@ -559,8 +559,7 @@ pub trait ParallelIterator: Iterate<Of = <Self as ParallelIterator>::Item> {
                 parts.put(first, found);
             }
         });
-        let found = parts.in_order().next();
-        found
+        parts.in_order().next()
     }
 
     /// What `predicate` makes of the first item that it makes something of.
@@ -584,8 +583,7 @@ pub trait ParallelIterator: Iterate<Of = <Self as ParallelIterator>::Item> {
                 parts.put(first, found);
             }
         });
-        let found = parts.in_order().next();
-        found
+        parts.in_order().next()
     }
 
     /// Whether some item fits.
