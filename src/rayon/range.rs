@@ -19,55 +19,72 @@ pub struct Iter<T> {
     positions: Positions,
 }
 
+/// The integer types. Sealed: the trait is private.
+pub trait Integer: Copy + Ord + Send + Sync {
+    /// How far `last`, which is not below this one, is from it.
+    fn distance(self, last: Self) -> Option<usize>;
+    /// The value `at` places after this one.
+    fn after(self, at: usize) -> Self;
+}
+
 macro_rules! integers {
     ($($T:ty)*) => {$(
-        impl Iterate for Iter<$T> {
-            type Of = $T;
-            type Source = Positions;
-
-            fn source(&self) -> &Positions {
-                &self.positions
+        impl Integer for $T {
+            fn distance(self, last: $T) -> Option<usize> {
+                self.abs_diff(last).try_into().ok()
             }
 
-            #[inline]
-            fn serial(&self, _: usize, part: Range<usize>) -> impl Iterator<Item = $T> {
-                // Positions beyond the type's values do not occur: it wraps
-                // where the range begins below zero.
-                part.map(|at| self.start.wrapping_add(at as $T))
-            }
-        }
-        impl Exact for Iter<$T> {}
-
-        impl IntoParallelIterator for Range<$T> {
-            type Iter = Iter<$T>;
-            type Item = $T;
-
-            fn into_par_iter(self) -> Iter<$T> {
-                let len = if self.is_empty() { 0 } else { distance(self.start.abs_diff(self.end)) };
-                Iter { start: self.start, positions: Positions(len) }
-            }
-        }
-
-        impl IntoParallelIterator for RangeInclusive<$T> {
-            type Iter = Iter<$T>;
-            type Item = $T;
-
-            fn into_par_iter(self) -> Iter<$T> {
-                let len = if self.is_empty() {
-                    0
-                } else {
-                    distance(self.start().abs_diff(*self.end())).checked_add(1).expect(TOO_LONG)
-                };
-                Iter { start: *self.start(), positions: Positions(len) }
+            #[inline(always)]
+            fn after(self, at: usize) -> $T {
+                // Within the range; the cast wraps where the range begins below
+                // zero, and the sum takes it back.
+                self.wrapping_add(at as $T)
             }
         }
     )*};
 }
 
-integers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
+integers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize u128 i128);
 
 const TOO_LONG: &str = "the range has more than usize::MAX items";
 
-fn distance<D: TryInto<usize>>(distance: D) -> usize {
-    distance.try_into().ok().expect(TOO_LONG)
+impl<T: Integer> Iterate for Iter<T> {
+    type Of = T;
+    type Source = Positions;
+
+    fn source(&self) -> &Positions {
+        &self.positions
+    }
+
+    #[inline]
+    fn serial(&self, _: usize, part: Range<usize>) -> impl Iterator<Item = T> {
+        part.map(|at| self.start.after(at))
+    }
+}
+impl<T: Integer> Exact for Iter<T> {}
+
+// For all integer types at once: a range of literals has a type to be inferred.
+impl<T: Integer> IntoParallelIterator for Range<T> {
+    type Iter = Iter<T>;
+    type Item = T;
+
+    fn into_par_iter(self) -> Iter<T> {
+        let len = if self.start < self.end { self.start.distance(self.end) } else { Some(0) };
+        Iter { start: self.start, positions: Positions(len.expect(TOO_LONG)) }
+    }
+}
+
+impl<T: Integer> IntoParallelIterator for RangeInclusive<T> {
+    type Iter = Iter<T>;
+    type Item = T;
+
+    fn into_par_iter(self) -> Iter<T> {
+        let (start, end) = (*self.start(), *self.end());
+        // Not `start <= end`: a range that was iterated over may be exhausted.
+        let len = match self.is_empty() {
+            true => Some(0),
+            false => start.distance(end).and_then(|len| len.checked_add(1)),
+        };
+        Iter { start, positions: Positions(len.expect(TOO_LONG)) }
+    }
 }
