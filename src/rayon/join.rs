@@ -16,7 +16,8 @@ use std::fmt;
 /// Which of the two it is changes times, never results.
 ///
 /// A panic in either is raised here, once both have ended; if both panic, the
-/// first in time.
+/// first in time. Where they run one after the other, `oper_b` is not run after
+/// a panic in `oper_a`.
 ///
 /// ```
 /// let (x, y) = ([1.0f32, 2.0], [3.0f32, 4.0]);

@@ -41,15 +41,15 @@
 //!
 //! # Why written here
 //!
-//! paralight has iterators over a thread pool of one's choice, but they are a
-//! trait family of its own (`with_thread_pool` first, then sources and
-//! `ParallelIteratorExt`), so that code which says `par_iter` or
-//! `impl IndexedParallelIterator` would not compile and a patched `rayon` could
-//! not be made of it. Its pool interface hands each thread a work-stealing
-//! range, which is what this crate is without, and the parts that engines use
-//! are the small ones: static cuts of slices, ranges and vectors. So the
-//! iterators are written here, over [`Pool::for_each_range`](crate::Pool), with
-//! the unsafe code in one file.
+//! paralight's iterators run on any pool that implements its (unsafe)
+//! `GenericThreadPool`, and a static pool like this one could. But they are a
+//! trait family of its own, in which each chain names its pool
+//! (`with_thread_pool`), so that code which says `par_iter().for_each(..)` or
+//! `impl IndexedParallelIterator` would not compile, and no patched `rayon` could
+//! be made of it. A second layer of rayon's traits over its sources would be as
+//! long as these iterators are over [`Pool::for_each_range`](crate::Pool), whose
+//! parts are the serial iterators of the standard library, with the unsafe code
+//! in one file.
 
 pub mod iter;
 pub mod prelude;

@@ -19,32 +19,35 @@ pub struct Iter<T> {
     positions: Positions,
 }
 
-/// The integer types. Sealed: the trait is private.
-pub trait Integer: Copy + Ord + Send + Sync {
-    /// How far `last`, which is not below this one, is from it.
-    fn distance(self, last: Self) -> Option<usize>;
-    /// The value `at` places after this one.
-    fn after(self, at: usize) -> Self;
-}
+mod integer {
+    /// The integer types. Sealed: the module is private.
+    pub trait Integer: Copy + Ord + Send + Sync {
+        /// How far `last`, which is not below this one, is from it.
+        fn distance(self, last: Self) -> Option<usize>;
+        /// The value `at` places after this one.
+        fn after(self, at: usize) -> Self;
+    }
 
-macro_rules! integers {
-    ($($T:ty)*) => {$(
-        impl Integer for $T {
-            fn distance(self, last: $T) -> Option<usize> {
-                self.abs_diff(last).try_into().ok()
+    macro_rules! integers {
+        ($($T:ty)*) => {$(
+            impl Integer for $T {
+                fn distance(self, last: $T) -> Option<usize> {
+                    self.abs_diff(last).try_into().ok()
+                }
+
+                #[inline(always)]
+                fn after(self, at: usize) -> $T {
+                    // Within the range; the cast wraps where the range begins below
+                    // zero, and the sum takes it back.
+                    self.wrapping_add(at as $T)
+                }
             }
+        )*};
+    }
 
-            #[inline(always)]
-            fn after(self, at: usize) -> $T {
-                // Within the range; the cast wraps where the range begins below
-                // zero, and the sum takes it back.
-                self.wrapping_add(at as $T)
-            }
-        }
-    )*};
+    integers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize u128 i128);
 }
-
-integers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize u128 i128);
+use integer::Integer;
 
 const TOO_LONG: &str = "the range has more than usize::MAX items";
 
