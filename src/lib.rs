@@ -61,6 +61,9 @@
 #![deny(unsafe_op_in_unsafe_fn, missing_docs, clippy::undocumented_unsafe_blocks)]
 
 // Imports run downwards in this list.
+#[cfg(all(feature = "rayon-api", not(loom)))]
+pub mod rayon;
+
 pub mod gemv;
 pub mod threads;
 
