@@ -3,9 +3,8 @@
 
 use crate::config::{self, Setting};
 use crate::partition::Weights;
-use crate::pool::{MAX_WIDTH, SPIN_WINDOW};
+use crate::pool::{Window, MAX_WIDTH};
 use crate::topology::{usable_cpus_now, Settings, Topology, Width};
-use std::time::Duration;
 
 /// How wide a pool is, and where its workers go.
 #[derive(Debug)]
@@ -100,8 +99,8 @@ pub(crate) fn pin_by_default() -> bool {
 }
 
 /// The spin window where the program has not said.
-pub(crate) fn spin_window() -> Duration {
-    config::spin_window(config::env).unwrap_or(SPIN_WINDOW)
+pub(crate) fn spin_window() -> Window {
+    config::spin_window(config::env).map_or(Window::DEFAULT, Window::fixed)
 }
 
 /// Whether callers keep their scheduling class where the program has not said.

@@ -1,6 +1,6 @@
 //! Settings of a pool, and its threads.
 
-use super::{nested, Pool, Team, MAX_WIDTH};
+use super::{nested, Pool, Team, Window, MAX_WIDTH};
 use crate::machine::{self, Binding, Plan};
 use crate::sync::AtomicBool;
 use std::fmt;
@@ -136,8 +136,9 @@ impl PoolBuilder {
     }
 
     /// How long a worker spins after a region before it parks. The default is
-    /// `ROWPOOL_SPIN_US`, in µs, or 300 µs. Zero parks at once: every region
-    /// that is worth it then pays a wake.
+    /// `ROWPOOL_SPIN_US`, in µs, or else 300 µs, and an eighth of that where
+    /// nothing has come within the last eight windows. Zero parks at once: every
+    /// region that is worth it then pays a wake.
     ///
     /// ```
     /// use std::time::Duration;
@@ -263,7 +264,7 @@ impl PoolBuilder {
         log::debug!("rowpool: {}", plan.width.reason);
         // Before the first thread, and before the team notes the generation.
         crate::sys::watch_forks();
-        let window = self.window.unwrap_or_else(machine::spin_window);
+        let window = self.window.map_or_else(machine::spin_window, Window::fixed);
         let pin = self.pin.unwrap_or_else(machine::pin_by_default);
         let weights = plan.weights();
         let weighted = weights.is_some();

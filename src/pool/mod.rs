@@ -24,7 +24,7 @@ pub use builder::{BuildError, PoolBuilder, ThreadName};
 pub(crate) use gate::MAX_WIDTH;
 pub(crate) use job::Region;
 pub(crate) use nested::inside;
-pub(crate) use wait::SPIN_WINDOW;
+pub(crate) use wait::Window;
 
 use crate::machine::Plan;
 use crate::partition::Split;

@@ -8,6 +8,7 @@ use super::park::Sleepers;
 use super::slot::Slot;
 use super::team::Team;
 use super::turn::Turn;
+use super::wait::Window;
 use crate::partition::Split;
 pub use crate::sync::model::{pause, resume};
 use std::sync::Arc;
@@ -55,8 +56,8 @@ impl Crew {
         let Setup { workers, group, wait, looks, tick } = setup;
         crate::sync::model::reset(tick);
         let window = match wait {
-            Wait::Spin => Duration::MAX,
-            Wait::Park => Duration::ZERO,
+            Wait::Spin => Window::fixed(Duration::MAX),
+            Wait::Park => Window::fixed(Duration::ZERO),
         };
         Crew(Arc::new(Team::with(workers, window, group, Ledger::with_looks(looks))))
     }

@@ -7,10 +7,9 @@ use super::panics::Panics;
 use super::park::Sleepers;
 use super::slot::Slot;
 use super::turn::Turn;
-use super::wait::Pause;
+use super::wait::{Pause, Window};
 use crate::partition::{Split, Weights};
 use crate::sync::{AtomicU64, AtomicUsize, Line, Ordering};
-use std::time::Duration;
 
 /// Up to this many workers each have a gate of their own and report on it;
 /// more are served in groups, so that publishing stays cheap.
@@ -36,7 +35,7 @@ pub(crate) struct Team {
     /// Sizes of the slots where the CPUs differ.
     weights: Option<Weights>,
     /// How long a worker spins before it parks.
-    pub(super) window: Duration,
+    pub(super) window: Window,
     /// How long everybody waits between two looks.
     pub(super) pause: Pause,
     /// The process that the threads live in.
@@ -63,14 +62,14 @@ unsafe impl Sync for Team {}
 unsafe impl Send for Team {}
 
 impl Team {
-    pub(crate) fn new(workers: usize, window: Duration) -> Self {
+    pub(crate) fn new(workers: usize, window: Window) -> Self {
         assert!(workers < MAX_WIDTH, "checked by the builder");
         let group = if workers <= OWN_GATES { 1 } else { GROUP };
         Team::with(workers, window, group, Ledger::new())
     }
 
     /// A team with `group` workers to a gate.
-    pub(super) fn with(workers: usize, window: Duration, group: usize, ledger: Ledger) -> Self {
+    pub(super) fn with(workers: usize, window: Window, group: usize, ledger: Ledger) -> Self {
         let gates = workers.div_ceil(group);
         let home = if workers > 1 { gates } else { 0 };
         Team {

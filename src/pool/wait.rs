@@ -4,11 +4,34 @@
 
 use std::time::Duration;
 
-/// Spin window between two regions unless a setting says otherwise. By
-/// measurement: waking a worker costs the waker 8 to 35 µs and takes 30 to
-/// 60 µs in all, sampling between two tokens takes 50 to 200 µs; a longer
-/// window only burns the battery.
-pub(crate) const SPIN_WINDOW: Duration = Duration::from_micros(300);
+/// How long workers spin between two regions before they park.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    time: Duration,
+    /// Whether it gets shorter where it is in vain.
+    adapts: bool,
+}
+
+impl Window {
+    /// Unless a setting says otherwise. By measurement: waking a worker costs
+    /// the waker 8 to 35 µs and takes 30 to 60 µs in all, sampling between two
+    /// tokens takes 50 to 200 µs; a longer window only burns the battery.
+    pub(crate) const DEFAULT: Window = Window { time: Duration::from_micros(300), adapts: true };
+
+    /// As long as somebody has said.
+    pub(crate) fn fixed(time: Duration) -> Self {
+        Window { time, adapts: false }
+    }
+}
+
+/// After so many windows in a row in which nothing came, work comes from time to
+/// time and later than that ...
+#[cfg(not(loom))]
+const VAIN: u32 = 8;
+/// ... and the window is cut to this part, until something has come within a
+/// full one after all.
+#[cfg(not(loom))]
+const CUT: u32 = 8;
 
 /// Time between two looks of a waiting thread. Each look takes the line away
 /// from a thread that is about to write it, and a longer wait is found late.
@@ -65,13 +88,19 @@ impl Pause {
 #[cfg(not(loom))]
 #[derive(Debug)]
 pub(super) struct Ladder {
-    window: Duration,
+    window: Window,
     pause: Pause,
     looks: u32,
     begun: Option<std::time::Instant>,
     checked: Duration,
     yielded: Duration,
     shared: bool,
+    /// Windows in a row in which nothing came.
+    vain: u32,
+    /// When the last one ended.
+    ended: Option<std::time::Instant>,
+    /// Whether no region was taken since the worker was asleep.
+    risen: bool,
 }
 
 /// Looks between two readings of the clock: some µs.
@@ -88,16 +117,46 @@ const GAP: Duration = Duration::from_micros(500);
 
 #[cfg(not(loom))]
 impl Ladder {
-    pub(super) fn new(window: Duration, pause: Pause) -> Self {
-        let zero = Duration::ZERO;
-        Ladder { window, pause, looks: 0, begun: None, checked: zero, yielded: zero, shared: false }
+    pub(super) fn new(window: Window, pause: Pause) -> Self {
+        Ladder {
+            window,
+            pause,
+            looks: 0,
+            begun: None,
+            checked: Duration::ZERO,
+            yielded: Duration::ZERO,
+            shared: false,
+            vain: 0,
+            ended: None,
+            risen: true,
+        }
     }
 
-    /// Starts over; reads no clock.
+    /// Starts over after a region; reads no clock.
     #[inline(always)]
     pub(super) fn reset(&mut self) {
         self.looks = 0;
         self.begun = None;
+        // One that was there already when the worker got up says nothing.
+        if !std::mem::replace(&mut self.risen, false) {
+            self.vain = 0;
+        }
+    }
+
+    /// Starts over after a sleep.
+    pub(super) fn rise(&mut self) {
+        self.looks = 0;
+        self.begun = None;
+        self.risen = true;
+        if self.ended.take().is_some_and(|ended| ended.elapsed() < self.window.time) {
+            self.vain = 0;
+        }
+    }
+
+    fn time(&self) -> Duration {
+        // Who was woken without work is to wait for it.
+        let cut = self.window.adapts && self.vain >= VAIN && !self.risen;
+        self.window.time / if cut { CUT } else { 1 }
     }
 
     /// Waits a little. True when the window is over: time to park.
@@ -114,15 +173,17 @@ impl Ladder {
             self.begun = Some(std::time::Instant::now());
             self.checked = Duration::ZERO;
             self.yielded = Duration::ZERO;
-            return self.window.is_zero();
+            return self.window.time.is_zero();
         };
         let now = begun.elapsed();
         if now - self.checked > GAP {
             self.shared = true;
         }
         self.checked = now;
-        if now >= self.window {
+        if now >= self.time() {
             self.shared = false;
+            self.vain = self.vain.saturating_add(1);
+            self.ended = Some(begun + now);
             return true;
         }
         if self.shared || (now > YIELD_AFTER && now - self.yielded > YIELD_EVERY) {
@@ -183,16 +244,17 @@ impl Patience {
 /// other spins for ever.
 #[cfg(loom)]
 #[derive(Debug)]
-pub(super) struct Ladder(Duration);
+pub(super) struct Ladder(Window);
 
 #[cfg(loom)]
 impl Ladder {
-    pub(super) fn new(window: Duration, _: Pause) -> Self {
+    pub(super) fn new(window: Window, _: Pause) -> Self {
         Ladder(window)
     }
     pub(super) fn reset(&mut self) {}
+    pub(super) fn rise(&mut self) {}
     pub(super) fn step(&mut self) -> bool {
-        if self.0.is_zero() {
+        if self.0.time.is_zero() {
             return true;
         }
         crate::sync::yield_now();

@@ -59,7 +59,7 @@ impl Team {
             if self.sleepers.park(slot, wakes, || gate.look() != seen) {
                 self.sleepers.pass_on(&self.slots);
             }
-            ladder.reset();
+            ladder.rise();
             wakes = self.sleepers.wakes();
         }
     }
