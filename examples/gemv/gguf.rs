@@ -7,6 +7,7 @@ use std::path::Path;
 use gguf_rs_lib::error::GGUFError;
 use gguf_rs_lib::format::types::GGUFTensorType;
 use gguf_rs_lib::reader::GGUFFileReader;
+use gguf_rs_lib::tensor::TensorInfo;
 use rowpool::gemv::{self, BLOCK};
 
 use crate::model::Matrix;
@@ -21,15 +22,26 @@ pub struct File {
 }
 
 impl File {
-    /// Reads the header; all tensors lie within the file then.
+    /// Reads the header; all tensors of the formats that are read here lie
+    /// within the file then.
     pub fn open(path: &Path) -> Result<File, String> {
         let io = |error: std::io::Error| error.to_string();
         // Only a plain file: opening a pipe would wait for a writer.
         if !fs::metadata(path).map_err(io)?.is_file() {
             return Err("not a file".into());
         }
-        let reader = BufReader::new(fs::File::open(path).map_err(io)?);
-        let reader = GGUFFileReader::new(reader).map_err(|error| describe(&error))?;
+        let file = fs::File::open(path).map_err(io)?;
+        let len = file.metadata().map_err(io)?.len();
+        let reader = GGUFFileReader::new(BufReader::new(file)).map_err(|error| describe(&error))?;
+        let begin = reader.tensor_data_offset();
+        let end = |tensor: &TensorInfo| {
+            let begin = begin.checked_add(tensor.data_offset())?;
+            begin.checked_add(size(tensor.tensor_type(), tensor.element_count())?)
+        };
+        let read = |tensor: &&TensorInfo| is_read(tensor.tensor_type());
+        if reader.tensor_infos().iter().filter(read).any(|it| end(it).is_none_or(|end| end > len)) {
+            return Err(TRUNCATED.into());
+        }
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let (matrices, left_out) = matrices(&reader);
         if matrices.is_empty() {
@@ -104,10 +116,7 @@ fn matrices(reader: &GGUFFileReader<BufReader<fs::File>>) -> (Vec<Matrix>, usize
             left_out += usize::from(tensor.shape().ndim() > 2);
             continue;
         };
-        let readable = matches!(
-            tensor.tensor_type(),
-            GGUFTensorType::F32 | GGUFTensorType::F16 | GGUFTensorType::Q8_0
-        );
+        let readable = is_read(tensor.tensor_type());
         // A table of embeddings is looked up, not multiplied by.
         let table = tensor.name().contains("_embd") || tensor.name().contains("token_types");
         let product = !table || (tied && tensor.name() == "token_embd.weight");
@@ -138,6 +147,19 @@ fn matrices(reader: &GGUFFileReader<BufReader<fs::File>>) -> (Vec<Matrix>, usize
         ..matrix
     };
     (found.into_iter().map(number).collect(), left_out)
+}
+
+fn is_read(format: GGUFTensorType) -> bool {
+    matches!(format, GGUFTensorType::F32 | GGUFTensorType::F16 | GGUFTensorType::Q8_0)
+}
+
+/// Bytes of so many elements in one of the formats that are read.
+fn size(format: GGUFTensorType, elements: u64) -> Option<u64> {
+    match format {
+        GGUFTensorType::Q8_0 => elements.div_ceil(BLOCK as u64).checked_mul(34),
+        GGUFTensorType::F16 => elements.checked_mul(2),
+        _ => elements.checked_mul(4),
+    }
 }
 
 /// The layer's number, and the rest of the name: `blk.7.attn_q.weight`.
