@@ -43,8 +43,8 @@
 //!
 //! # When not to use it
 //!
-//! - Work that is not a loop over rows: no `join` of two closures, no `spawn`, no
-//!   stealing. Unequal rows are not balanced.
+//! - Work that is not a loop over rows: no `spawn`, no stealing, and a `join`
+//!   occupies two threads. Unequal rows are not balanced.
 //! - Slots that wait for each other: the caller may run one after another.
 //! - Many independent requests at once on few cores: one region runs at a time.
 //!
@@ -61,7 +61,9 @@
 #![deny(unsafe_op_in_unsafe_fn, missing_docs, clippy::undocumented_unsafe_blocks)]
 
 // Imports run downwards in this list.
+
 pub mod gemv;
+
 pub mod threads;
 
 mod global;
@@ -85,3 +87,4 @@ pub use global::global;
 pub use pool::model;
 pub use pool::{BuildError, Pool, PoolBuilder, ThreadName};
 pub use rows::Work;
+pub use shapes::Rows;
