@@ -176,8 +176,8 @@ fn two_outputs_have_to_match() {
     // As many and as long as can be.
     let (mut a, mut b) = (vec![(); usize::MAX], vec![(); usize::MAX]);
     let (half, calls) = (usize::MAX / 2, AtomicUsize::new(0));
-    pool.for_each_chunk2(&mut a, half, &mut b, half + 1, |i, a, b| {
-        assert_eq!((a.len(), b.len()), [(half, half + 1), (half, half)][i]);
+    pool.for_each_chunk2(&mut a, half + 1, &mut b, usize::MAX - 1, |i, a, b| {
+        assert_eq!((a.len(), b.len()), [(half + 1, usize::MAX - 1), (half, 1)][i]);
         common::tick(&calls);
     });
     assert_eq!(calls.into_inner(), 2);
