@@ -61,9 +61,9 @@
 #![deny(unsafe_op_in_unsafe_fn, missing_docs, clippy::undocumented_unsafe_blocks)]
 
 // Imports run downwards in this list.
-
+pub mod cpu_pool;
 pub mod gemv;
-
+pub mod par;
 pub mod threads;
 
 mod global;

@@ -23,7 +23,7 @@ pub mod model;
 pub use builder::{BuildError, PoolBuilder, ThreadName};
 pub(crate) use gate::MAX_WIDTH;
 pub(crate) use job::Region;
-pub(crate) use nested::inside;
+pub(crate) use nested::{inside, Inside};
 pub(crate) use wait::SPIN_WINDOW;
 
 use crate::machine::Plan;
@@ -31,7 +31,6 @@ use crate::partition::Split;
 use crate::sync::{AtomicBool, Ordering};
 use crate::topology::Reason;
 use job::Parcel;
-use nested::Inside;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;

@@ -32,11 +32,11 @@ pub(super) fn between_steps_of(team: usize) -> bool {
 
 /// Marks the calling thread for the time of a region; unmarks it on unwind.
 #[derive(Debug)]
-pub(super) struct Inside(usize);
+pub(crate) struct Inside(usize);
 
 impl Inside {
     #[inline(always)]
-    pub(super) fn enter() -> Self {
+    pub(crate) fn enter() -> Self {
         let outer = mark::get();
         mark::set(CALLER);
         Inside(outer)
