@@ -40,10 +40,15 @@ fn layer(pool: &Pool, x: &[f32]) -> Vec<u32> {
     pool.for_each_row(&mut h, |row, out| *out = sum(&q, row) + k[row / 3 % k.len()]);
     let norm = pool.reduce(n, |range| h[range].iter().map(|h| h * h).sum::<f32>(), |a, b| a + b);
     let y = pool.with_work(usize::MAX).map_collect(n, |row| h[row] / norm.unwrap());
-    pool.for_each_chunk_init(&mut h, 7, || 0.0, |last, _, chunk| {
-        *last = 0.5;
-        chunk.iter_mut().for_each(|h| *h *= *last);
-    });
+    pool.for_each_chunk_init(
+        &mut h,
+        7,
+        || 0.0,
+        |last, _, chunk| {
+            *last = 0.5;
+            chunk.iter_mut().for_each(|h| *h *= *last);
+        },
+    );
     y.into_iter().chain(h).map(f32::to_bits).collect()
 }
 
@@ -266,28 +271,31 @@ fn others_wait_for_steps_and_not_for_nothing() {
     if pool.active_width() < 2 {
         return;
     }
-    let begun = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let waiting = scope.spawn(|| {
-            while !begun.load(Ordering::SeqCst) {
-                thread::yield_now();
-            }
-            ranges(&pool, 2)
-        });
-        pool.scope_steps(|| {
-            begun.store(true, Ordering::SeqCst);
-            let over = Instant::now() + Duration::from_millis(200);
-            while Instant::now() < over {
-                assert!(forks(&pool));
-                thread::sleep(Duration::from_millis(1));
-            }
-        });
-        assert_eq!(waiting.join().unwrap(), 2, "in parallel, after its wait");
+    // A busy machine may stop somebody for 20 ms, not each time.
+    let waited = (0..20).any(|_| {
+        let begun = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                while !begun.load(Ordering::SeqCst) {
+                    thread::yield_now();
+                }
+                ranges(&pool, 2)
+            });
+            pool.scope_steps(|| {
+                begun.store(true, Ordering::SeqCst);
+                let over = Instant::now() + Duration::from_millis(60);
+                while Instant::now() < over {
+                    assert!(forks(&pool));
+                    thread::sleep(Duration::from_millis(1));
+                }
+            });
+            waiting.join().unwrap() == 2
+        })
     });
+    assert!(waited, "nobody was patient enough to run in parallel");
     // A deadlock, if callers waited for ever.
-    let slots = pool.scope_steps(|| {
-        thread::scope(|scope| scope.spawn(|| ranges(&pool, 2)).join().unwrap())
-    });
+    let slots = pool
+        .scope_steps(|| thread::scope(|scope| scope.spawn(|| ranges(&pool, 2)).join().unwrap()));
     assert_eq!(slots, 1);
     assert!(forks(&pool));
 }
