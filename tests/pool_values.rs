@@ -352,6 +352,7 @@ fn several_outputs_in_one_region() {
 
 /// Slots get rows of equal cost together, few outputs have two slots' rows.
 #[test]
+#[allow(clippy::single_range_in_vec_init, reason = "a range is meant")]
 fn fused_rows_are_shared_out_by_cost() {
     bounded!();
     let pool = cpus::pool(4);
