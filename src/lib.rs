@@ -29,8 +29,8 @@
 //! ```text
 //! caller          gate (a line per worker)                     worker i
 //!   take the turn
-//!   write job ──▶ ┌───────────────────────┐ ◀── look ─────────  spinning
-//!   publish ────▶ │ epoch, width │ job    │ ──▶ epoch is new
+//!   move it in ─▶ ┌───────────────────────┐ ◀── look ─────────  spinning
+//!   publish ────▶ │ epoch, width │ region │ ──▶ epoch is new
 //!   run slot 0    └───────────────────────┘     claim: older → epoch
 //!     :                                           run slot i
 //!   look ◀─────── │ report: epoch         │ ◀── report
@@ -43,8 +43,8 @@
 //!
 //! # When not to use it
 //!
-//! - Work that is not a loop over rows: no `join` of two closures, no `spawn`, no
-//!   stealing. Unequal rows are not balanced.
+//! - Work that is not a loop over rows: no `spawn`, no stealing, and a `join`
+//!   occupies two threads. Unequal rows are not balanced.
 //! - Slots that wait for each other: the caller may run one after another.
 //! - Many independent requests at once on few cores: one region runs at a time.
 //!
@@ -54,7 +54,9 @@
 //! |---|---|
 //! | `ROWPOOL_NUM_THREADS` | default width, before all the others |
 //! | `FERROX_GEMV_THREADS`, `FERROX_CPU_THREADS`, `RAYON_NUM_THREADS` | default width, in this order |
-//! | `ROWPOOL_SPIN_US` | how long workers spin after a region before they park, in µs (300) |
+//! | `ROWPOOL_SPIN_US` | how long workers spin after a region before they park, in µs (300, and less where nothing comes within that) |
+//! | `ROWPOOL_PIN` | `1` binds workers to CPUs, one per physical core; never the caller |
+//! | `ROWPOOL_CALLER_QOS` | `keep` leaves a macOS caller's scheduling class alone |
 //! | `FERROX_QOS_LOG` | macOS: each worker prints its class before and after |
 //! | `FERROX_GEMV_DEDICATED` | accepted; there is one team, so it chooses nothing |
 
@@ -64,7 +66,9 @@
 #[cfg(all(feature = "rayon-api", not(loom)))]
 pub mod rayon;
 
+pub mod cpu_pool;
 pub mod gemv;
+pub mod par;
 pub mod threads;
 
 mod global;
@@ -88,3 +92,4 @@ pub use global::global;
 pub use pool::model;
 pub use pool::{BuildError, Pool, PoolBuilder, ThreadName};
 pub use rows::Work;
+pub use shapes::Rows;

@@ -91,10 +91,18 @@ impl Split<'_> {
         if slot == self.width {
             return n;
         }
-        let (before, unit) = (&weights.before, unit as usize);
-        // At most n, so it fits again.
+        let before = &weights.before;
+        // Below n, so it fits again.
         let at = (n as u128 * u128::from(before[slot]) / u128::from(before[self.width])) as usize;
-        if unit == 1 || n / self.width / UNITS < unit {
+        self.snapped(at, n, unit)
+    }
+
+    /// `at` moved to a multiple of `unit` where the slots have many of them;
+    /// `n` stays `n`.
+    #[inline]
+    pub(crate) fn snapped(&self, at: usize, n: usize, unit: u32) -> usize {
+        let unit = unit as usize;
+        if unit == 1 || at >= n || n / self.width / UNITS < unit {
             return at;
         }
         (at.saturating_add(unit / 2) / unit * unit).min(n)

@@ -2,6 +2,12 @@
 //! items, hands them to the slots, and is served inline where a region is not
 //! worth it.
 
+mod collect;
+mod fused;
+mod join;
+mod pairs;
+mod tiles;
+
 use crate::pool::Pool;
 use crate::shapes::{chunks, parts, ranges, slots};
 use std::ops::Range;
@@ -43,6 +49,7 @@ impl Pool {
         Work { pool: self, ops_per_item: Some(ops_per_item as u64) }
     }
 
+    /// The view that knows nothing.
     #[inline(always)]
     fn plain(&self) -> Work<'_> {
         Work { pool: self, ops_per_item: None }
@@ -96,6 +103,29 @@ impl Pool {
     /// ```
     pub fn for_each_index(&self, n: usize, f: impl Fn(usize) + Sync) {
         self.plain().for_each_index(n, f);
+    }
+
+    /// [`for_each_index`](Self::for_each_index) with scratch: each slot that has
+    /// an index makes one state by `init` and drops it before the region ends.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let sum = AtomicUsize::new(0);
+    /// rowpool::Pool::new(2)?.for_each_index_init(100, Vec::new, |scratch, i| {
+    ///     scratch.clear();
+    ///     scratch.extend(0..i);
+    ///     sum.fetch_add(scratch.len(), Ordering::Relaxed);
+    /// });
+    /// assert_eq!(sum.into_inner(), 4950);
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn for_each_index_init<S>(
+        &self,
+        n: usize,
+        init: impl Fn() -> S + Sync,
+        f: impl Fn(&mut S, usize) + Sync,
+    ) {
+        self.plain().for_each_index_init(n, init, f);
     }
 
     /// Calls `f(range)` with contiguous ranges that cover `0..n`, at most one
@@ -223,6 +253,27 @@ impl Work<'_> {
     #[inline]
     pub fn for_each_index(self, n: usize, f: impl Fn(usize) + Sync) {
         self.for_each_range(n, move |range| range.for_each(&f));
+    }
+
+    /// As [`Pool::for_each_index_init`].
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::new(2)?;
+    /// pool.with_work(1000).for_each_index_init(9, || 7, |seven, i| assert!(i < *seven + 2));
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn for_each_index_init<S>(
+        self,
+        n: usize,
+        init: impl Fn() -> S + Sync,
+        f: impl Fn(&mut S, usize) + Sync,
+    ) {
+        self.for_each_range(n, move |range| {
+            // Dropped here, before the slot is reported.
+            let mut state = init();
+            range.for_each(|i| f(&mut state, i));
+        });
     }
 
     /// As [`Pool::for_each_range`].

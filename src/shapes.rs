@@ -2,6 +2,17 @@
 //! split into contiguous ranges of items, one per slot (see `partition`), and
 //! hands `&mut` to the items of its own range only.
 
+mod collect;
+mod fused;
+mod once;
+mod pairs;
+
+pub(crate) use collect::{collect, try_collect};
+pub(crate) use fused::fused;
+pub use fused::Rows;
+pub(crate) use once::{once2, once3};
+pub(crate) use pairs::pairs;
+
 use crate::partition::{unit, Split};
 use crate::pool::{Pool, Region};
 use std::marker::PhantomData;
@@ -57,6 +68,7 @@ unsafe impl<F: Fn(usize) + Sync> Region for Slots<F> {
 }
 
 /// A slice that is mutably borrowed for a region, to be handed out in parts.
+#[derive(Debug)]
 struct Shared<'a, T> {
     base: *mut T,
     len: usize,
@@ -66,6 +78,8 @@ struct Shared<'a, T> {
 // SAFETY: all that can be done to it is `part`, whose contract makes each part
 // one thread's; elements go to other threads: `T: Send`.
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
+// SAFETY: as the `&mut [T]` that it was.
+unsafe impl<T: Send> Send for Shared<'_, T> {}
 
 impl<'a, T> Shared<'a, T> {
     #[inline(always)]
@@ -84,6 +98,13 @@ impl<'a, T> Shared<'a, T> {
         // where nobody else uses these elements (contract).
         unsafe { std::slice::from_raw_parts_mut(self.base.add(range.start), range.len()) }
     }
+}
+
+/// The elements of chunks that are not none, where `n` elements are chunked.
+#[inline(always)]
+fn elements(chunks: &Range<usize>, chunk_len: usize, n: usize) -> Range<usize> {
+    // The last chunk may reach past the end, and past `usize`; no start does.
+    chunks.start * chunk_len..chunks.end.saturating_mul(chunk_len).min(n)
 }
 
 /// One part of a slice per slot.
@@ -163,11 +184,8 @@ where
         if chunks.is_empty() {
             return;
         }
-        // The last chunk may reach past the end, and past `usize`; no start
-        // does.
-        let end = chunks.end.saturating_mul(len).min(n);
         // SAFETY: as for `Parts`, with the elements of this slot's chunks.
-        let part = unsafe { self.data.part(chunks.start * len..end) };
+        let part = unsafe { self.data.part(elements(&chunks, len, n)) };
         // Dropped here, before the slot is reported.
         let mut state = (self.init)();
         chunks.zip(part.chunks_mut(len)).for_each(|(i, chunk)| (self.f)(&mut state, i, chunk));

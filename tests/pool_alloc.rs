@@ -8,7 +8,7 @@ mod common;
 mod cpus;
 
 use common::on_all_threads;
-use rowpool::{Pool, PoolBuilder};
+use rowpool::{Pool, PoolBuilder, Rows};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -80,6 +80,12 @@ fn each_shape(pool: &Pool, data: &mut [u32]) {
     pool.for_each_row(data, |row, out| *out = row as u32);
     pool.for_each_chunk(data, 7, |i, chunk| chunk.fill(i as u32));
     pool.for_each_chunk_init(data, 7, || [0u8; 64], |state, i, _| state[i % 64] += 1);
+    pool.for_each_index_init(data.len(), || [0u8; 64], |state, i| state[i % 64] = 1);
+    two_and_more(pool, data);
+    pool.scope_steps(|| {
+        pool.for_each_row(data, |row, out| *out = row as u32);
+        two_and_more(pool, data);
+    });
     for ops in [0, 100, 100_000, usize::MAX] {
         let view = pool.with_work(ops);
         view.run(width, |slot| assert!(slot < width));
@@ -90,6 +96,23 @@ fn each_shape(pool: &Pool, data: &mut [u32]) {
         view.for_each_chunk(data, 7, |i, chunk| chunk.fill(i as u32));
         view.for_each_chunk_init(data, 7, || 0u8, |state, _, _| *state = state.wrapping_add(1));
     }
+}
+
+/// Shapes of several outputs, and those that return values.
+fn two_and_more(pool: &Pool, data: &mut [u32]) {
+    let (a, b) = data.split_at_mut(data.len() / 2);
+    pool.for_each_row2(a, b, |row, a, b| (*a, *b) = (row as u32, 1));
+    pool.for_each_chunk2(a, 7, b, 7, |i, a, b| {
+        a.fill(i as u32);
+        b.fill(1);
+    });
+    let mut outputs = [Rows::new(a).cost(3), Rows::new(b)];
+    pool.rows_of(&mut outputs, |output, _, part| part.fill(output as u32));
+    pool.tiles(50, 30, 7, 9, |rows, cols| assert!(!rows.is_empty() && !cols.is_empty()));
+    let sum = pool.reduce(1000, |range| range.sum::<usize>(), |a, b| a + b);
+    assert_eq!(sum, Some(499_500));
+    assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    assert_eq!(pool.join3(|| 1, || 2, || 3), (1, 2, 3));
 }
 
 /// A pool of which every thread has taken part, and each shape was used.
@@ -128,6 +151,25 @@ fn i5_hot() {
             let mut data = vec![0; 1000];
             let regions = || (0..50).for_each(|_| each_shape(&pool, &mut data));
             assert_eq!(allocations(regions), 0);
+        });
+    }
+}
+
+/// Collecting takes the `Vec`, and one list where values have to be dropped if
+/// one of them panics.
+#[test]
+fn i5_collected() {
+    bounded!();
+    for width in [1, 2, 4] {
+        isolated!().run(|| {
+            let pool = warm(width, Duration::from_secs(3600));
+            let mut kept = Vec::with_capacity(2);
+            assert_eq!(allocations(|| kept.push(pool.map_collect(1000, |i| i))), 1);
+            let even = |i| if i < 1000 { Ok(i) } else { Err(()) };
+            assert_eq!(allocations(|| kept.push(pool.try_map_collect(1000, even).unwrap())), 1);
+            let empty = || drop(pool.map_collect(1000, |_| Vec::<u8>::new()));
+            assert_eq!(allocations(empty), 4);
+            assert_eq!(allocations(|| drop(pool.map_collect(1000, |_| ()))), 0);
         });
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Fault {
     NoSleepFence,
     /// A wake that does not change the word that sleepers compare.
     WakeInPlace,
+    /// The turn is given before the steps that it is kept for.
+    StepsWithoutTurn,
 }
 
 #[cfg(not(loom))]
@@ -41,6 +43,7 @@ pub(crate) fn planted(fault: Fault) -> bool {
             NoWakeFence,
             NoSleepFence,
             WakeInPlace,
+            StepsWithoutTurn,
         ];
         let known = all.into_iter().find(|fault| format!("{fault:?}") == name);
         Some(known.unwrap_or_else(|| panic!("ROWPOOL_FAULT={name}: no such fault")))

@@ -4,7 +4,7 @@ use super::gate::Epoch;
 use super::job::{Head, Job};
 use super::ledger::Ledger;
 use super::nested::Inside;
-use super::panics::Bomb;
+use super::panics::{Bomb, Payload};
 use super::slot::Slot;
 use super::team::Team;
 use super::turn::Guard;
@@ -61,32 +61,8 @@ impl Team {
     ) {
         let inside = Inside::enter();
         let bomb = Bomb::armed("a region was left before its join");
-        let payload = turn.state(|ledger| {
-            // SAFETY: we hold the turn, and each region is joined (below)
-            // before the turn is given; the job is good by contract.
-            let epoch = unsafe { self.publish(width, job) };
-            // After the publication: what stands before it delays everybody.
-            if self.asleep() && ledger.wake_is_due(hint) {
-                self.wake_for(width, ledger);
-            }
-            let head = job.head();
-            // SAFETY: the region is open; slot 0 is ours.
-            self.panics.guard(|| unsafe { self.run_slot(head, 0, width) });
-            if self.orphaned() {
-                drop(Bomb::armed("a fork() child returned from inside a region"));
-            }
-            let course = self.join(epoch, width, head, ledger);
-            // SAFETY: it was moved in by `publish`, and the region is joined.
-            unsafe { self.home().leave(job) };
-            if ledger.count() && course.quiet {
-                self.calibrate(width, ledger);
-            }
-            if !self.panics.raised() {
-                return None;
-            }
-            // SAFETY: we hold the turn and the region has been joined.
-            unsafe { self.panics.take() }
-        });
+        // SAFETY: we hold the turn; the rest is the contract.
+        let payload = turn.state(|ledger| unsafe { self.course(width, hint, job, ledger) });
         bomb.defuse();
         drop(inside);
         // The turn is given before the panic goes on: the pool stays usable.
@@ -94,6 +70,45 @@ impl Team {
         if let Some(payload) = payload {
             std::panic::resume_unwind(payload);
         }
+    }
+
+    /// A region from its publication to the end of its join; what a slot raised.
+    ///
+    /// # Safety
+    /// The caller holds the turn, whose state is the ledger, and the region
+    /// before has been joined; the rest as for `run`.
+    #[inline(always)]
+    pub(super) unsafe fn course(
+        &self,
+        width: usize,
+        hint: Option<Duration>,
+        job: &Job<'_>,
+        ledger: &mut Ledger,
+    ) -> Option<Payload> {
+        // SAFETY: we hold the turn, and each region is joined (below) before
+        // this returns; the job is good by contract.
+        let epoch = unsafe { self.publish(width, job) };
+        // After the publication: what stands before it delays everybody.
+        if self.asleep() && ledger.wake_is_due(hint) {
+            self.wake_for(width, ledger);
+        }
+        let head = job.head();
+        // SAFETY: the region is open; slot 0 is ours.
+        self.panics.guard(|| unsafe { self.run_slot(head, 0, width) });
+        if self.orphaned() {
+            drop(Bomb::armed("a fork() child returned from inside a region"));
+        }
+        let course = self.join(epoch, width, head, ledger);
+        // SAFETY: it was moved in by `publish`, and the region is joined.
+        unsafe { self.home().leave(job) };
+        if ledger.count() && course.quiet {
+            self.calibrate(width, ledger);
+        }
+        if !self.panics.raised() {
+            return None;
+        }
+        // SAFETY: we hold the turn and the region has been joined.
+        unsafe { self.panics.take() }
     }
 
     /// Whether a worker that regions would use may sleep; a guess.

@@ -12,6 +12,7 @@ mod panics;
 mod park;
 mod slice;
 mod slot;
+mod steps;
 mod team;
 mod turn;
 mod wait;
@@ -23,7 +24,7 @@ pub mod model;
 pub use builder::{BuildError, PoolBuilder, ThreadName};
 pub(crate) use gate::MAX_WIDTH;
 pub(crate) use job::Region;
-pub(crate) use nested::inside;
+pub(crate) use nested::{inside, Inside};
 pub(crate) use wait::Window;
 
 use crate::machine::Plan;
@@ -31,7 +32,6 @@ use crate::partition::Split;
 use crate::sync::{AtomicBool, Ordering};
 use crate::topology::Reason;
 use job::Parcel;
-use nested::Inside;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -202,11 +202,14 @@ impl Pool {
     #[inline(always)]
     pub(crate) unsafe fn fork<R: Region>(&self, items: usize, work: Option<u64>, region: R) {
         let width = items.min(self.team.active());
-        let serial = width < 2
-            || nested::inside()
-            || work.is_some_and(|ops| ops < self.break_even())
-            || self.team.orphaned();
-        if serial {
+        let serial =
+            width < 2 || work.is_some_and(|ops| ops < self.break_even()) || self.team.orphaned();
+        if serial || !nested::outside() {
+            if !serial && self.team.between_steps() {
+                // SAFETY: the borrows live (contract), no slot has been run, and
+                // the width is above 1.
+                return unsafe { self.team.step(width, hint(work), &Parcel::new(region).job()) };
+            }
             // Relaxed: see `has_run`. Read first: the line stays shared.
             if !self.ran_serially.load(Ordering::Relaxed) {
                 self.ran_serially.store(true, Ordering::Relaxed);
@@ -218,10 +221,9 @@ impl Pool {
         if !self.keep_caller_qos {
             crate::sys::raise_caller_qos();
         }
-        let hint = work.map(|ops| Duration::from_nanos(ops / OPS_PER_NS));
         let mut parcel = Parcel::new(region);
         // SAFETY: the borrows live (contract), and no slot has been run.
-        if !unsafe { self.team.region(width, hint, &parcel.job()) } {
+        if !unsafe { self.team.region(width, hint(work), &parcel.job()) } {
             // What waits for this thread would wait for its nested regions too.
             let _inside = Inside::enter();
             // SAFETY: as above.
@@ -235,6 +237,12 @@ impl Pool {
     pub(crate) fn break_even(&self) -> u64 {
         2 * OPS_PER_NS * self.team.fork_ns()
     }
+}
+
+/// How long so much work takes serially.
+#[inline(always)]
+fn hint(work: Option<u64>) -> Option<Duration> {
+    work.map(|ops| Duration::from_nanos(ops / OPS_PER_NS))
 }
 
 impl Drop for Pool {

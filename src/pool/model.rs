@@ -68,11 +68,23 @@ impl Crew {
         self.0.work(worker);
     }
 
-    /// A region; false where the turn could not be had. `large` wakes sleepers.
+    /// A region, or a step inside of `steps`; false where the turn could not be
+    /// had. `large` wakes sleepers.
     pub fn region(&self, width: usize, large: bool, f: impl Fn(usize, usize) + Sync) -> bool {
         let hint = large.then_some(Duration::from_secs(1));
-        // SAFETY: the region is borrowed until the call returns, and new.
-        unsafe { self.0.region(width, hint, &Parcel::new(Slots(f)).job()) }
+        let mut parcel = Parcel::new(Slots(f));
+        if self.0.between_steps() {
+            // SAFETY: the region is borrowed until the call returns, and new.
+            unsafe { self.0.step(width, hint, &parcel.job()) };
+            return true;
+        }
+        // SAFETY: as above.
+        unsafe { self.0.region(width, hint, &parcel.job()) }
+    }
+
+    /// Keeps the turn for the regions that `f` opens.
+    pub fn steps<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.0.steps(f)
     }
 
     /// Workers that are not up, as far as the caller sees.

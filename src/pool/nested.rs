@@ -7,22 +7,46 @@ use crate::sync::mark;
 /// The mark of a caller; a worker's mark is its team's address.
 const CALLER: usize = 1;
 
+/// With a team's address, which leaves this bit free: the mark of a caller that
+/// keeps the team's turn and is between two steps.
+const STEPS: usize = 2;
+
 /// Whether the calling thread runs a slot now, or is a worker.
 #[inline(always)]
 pub(crate) fn inside() -> bool {
-    mark::get() != 0
+    let mark = mark::get();
+    mark != 0 && mark & STEPS == 0
+}
+
+/// Whether the calling thread has no mark at all, and may wait for a turn.
+#[inline(always)]
+pub(super) fn outside() -> bool {
+    mark::get() == 0
+}
+
+/// Whether the calling thread keeps the turn of `team` and runs no slot.
+#[inline(always)]
+pub(super) fn between_steps_of(team: usize) -> bool {
+    mark::get() == team | STEPS
 }
 
 /// Marks the calling thread for the time of a region; unmarks it on unwind.
 #[derive(Debug)]
-pub(super) struct Inside(usize);
+pub(crate) struct Inside(usize);
 
 impl Inside {
     #[inline(always)]
-    pub(super) fn enter() -> Self {
+    pub(crate) fn enter() -> Self {
         let outer = mark::get();
         mark::set(CALLER);
         Inside(outer)
+    }
+
+    /// Marks a thread that is outside as one that keeps the turn of `team`.
+    pub(super) fn enter_steps(team: usize) -> Self {
+        debug_assert!(team & (CALLER | STEPS) == 0 && outside());
+        mark::set(team | STEPS);
+        Inside(0)
     }
 }
 

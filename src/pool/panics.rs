@@ -5,7 +5,7 @@ use crate::sync::{AtomicBool, Line, Ordering, UnsafeCell};
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-type Payload = Box<dyn Any + Send>;
+pub(super) type Payload = Box<dyn Any + Send>;
 
 /// What went wrong in the region that runs now.
 #[derive(Debug)]

@@ -84,6 +84,26 @@ impl<T> Turn<T> {
             .is_ok()
             .then(|| Guard(self))
     }
+
+    /// Shows that the holder moves.
+    #[inline(always)]
+    pub(super) fn moved(&self) {
+        let moves = &self.line.moves;
+        // Relaxed: written by the holder only, read as a sign of life.
+        moves.store(moves.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// The holder's state, for a holder who has put its guard away.
+    ///
+    /// # Safety
+    /// The calling thread has the guard and does not use it meanwhile, nor calls
+    /// this from `f`.
+    #[inline(always)]
+    pub(super) unsafe fn held<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: only the holder reaches the state, and it does so here only
+        // (contract); the last holder's access is over (Acquire in `grab`).
+        self.state.with_mut(|state| f(unsafe { &mut *state }))
+    }
 }
 
 mod queue {
@@ -179,8 +199,7 @@ impl<T> Drop for Guard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         let line = &self.0.line;
-        // Relaxed: written by the holder only, read as a sign of life.
-        line.moves.store(line.moves.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        self.0.moved();
         // Relaxed: see `demand`.
         if line.demand.load(Ordering::Relaxed) != 0 {
             return self.0.hand_over();
@@ -195,7 +214,7 @@ impl<T> Guard<'_, T> {
     #[inline(always)]
     pub(super) fn state<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: the one guard is borrowed mutably, so this is the only
-        // access; the last holder's is over (Acquire in `grab`).
-        self.0.state.with_mut(|state| f(unsafe { &mut *state }))
+        // access.
+        unsafe { self.0.held(f) }
     }
 }

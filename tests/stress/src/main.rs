@@ -3,7 +3,7 @@
 //! parking and waking, drops. Values are checked as well. It cannot judge the
 //! fences of sleeping and waking, which it ignores; the model does that.
 
-use rowpool::Pool;
+use rowpool::{Pool, Rows};
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,6 +13,8 @@ fn main() {
     for (name, part) in [
         ("changing widths", changing_widths as fn()),
         ("shapes", shapes),
+        ("values", values),
+        ("steps", steps),
         ("callers", callers),
         ("panics", panics),
         ("rest and wake", rest_and_wake),
@@ -68,6 +70,70 @@ fn shapes() {
         pool.for_each_range(n, |range| assert!(range.end <= n));
         pool.broadcast(|slot| assert!(slot < 3));
     }
+}
+
+/// Shapes of several outputs, and those that return values.
+fn values() {
+    let pool = pool(3, 300);
+    for n in 0..300usize {
+        let texts = pool.map_collect(n, |i| i.to_string());
+        assert!(texts.iter().enumerate().all(|(i, text)| *text == i.to_string()));
+        let failed = pool.try_map_collect(n, |i| if i < 9 { Ok(i.to_string()) } else { Err(i) });
+        assert_eq!(failed.err(), (n > 9).then_some(9));
+        let lens = pool.reduce(n, |range| range.map(|i| texts[i].len()).sum(), |a: usize, b| a + b);
+        assert_eq!(lens, (n > 0).then(|| texts.iter().map(String::len).sum()));
+        let (a, b) = pool.join(|| texts.len(), || vec![1u8; n]);
+        assert_eq!(a, b.len());
+        let (mut a, mut b) = (vec![0usize; n], vec![0u8; 2 * n]);
+        pool.for_each_chunk2(&mut a, 3, &mut b, 6, |i, a, b| {
+            a.fill(i);
+            b.fill(i as u8);
+        });
+        assert!(a.iter().zip(b.chunks(2)).all(|(a, b)| b == [*a as u8; 2]));
+        let (mut gate, mut up) = (vec![0usize; n], vec![0usize; 2 * n]);
+        pool.rows_of(&mut [Rows::new(&mut gate).cost(2), Rows::new(&mut up)], |_, first, part| {
+            (first..).zip(part).for_each(|(row, out)| *out = row);
+        });
+        assert!(gate.into_iter().eq(0..n) && up.into_iter().eq(0..2 * n));
+        let panicking = || pool.map_collect(n, |i| if i + 1 < n { texts[i].clone() } else { raise() });
+        assert_eq!(catch_unwind(AssertUnwindSafe(panicking)).is_err(), n > 0);
+    }
+}
+
+fn raise() -> String {
+    resume_unwind(Box::new(()))
+}
+
+/// Regions under one turn, by several callers, some of which panic.
+fn steps() {
+    let pool = pool(3, 50);
+    thread::scope(|scope| {
+        let call = |caller: u64| {
+            let pool = &pool;
+            scope.spawn(move || {
+                let (mut h, mut y) = ([0u64; 40], [0u64; 40]);
+                for round in 0..300 {
+                    let layer = || {
+                        pool.for_each_row(&mut h, |row, out| *out = row as u64 * caller);
+                        h.reverse();
+                        pool.for_each_row(&mut y, |row, out| {
+                            if round % 10 == 9 && row == 39 {
+                                raise();
+                            }
+                            *out = h[row] + round;
+                        });
+                    };
+                    let steps = || pool.scope_steps(layer);
+                    let panics = catch_unwind(AssertUnwindSafe(steps)).is_err();
+                    assert_eq!(panics, round % 10 == 9);
+                    if !panics {
+                        assert!((0..40).all(|row| y[row] == (39 - row as u64) * caller + round));
+                    }
+                }
+            })
+        };
+        join((1..4).map(call).collect());
+    });
 }
 
 fn callers() {
