@@ -658,7 +658,7 @@ fn steps_of_two_callers() {
 /// Nobody has a region between the first step and the last.
 #[test]
 fn steps_against_another_caller() {
-    explore(Some(2), || {
+    explore(Some(1), || {
         with_crew(SPINNING, Life::Body, |crew| {
             let (rows, between) = (Rows::new(2), Arc::new(Watched::new(0)));
             let other = {
