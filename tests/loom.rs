@@ -635,11 +635,31 @@ fn steps_of_two_workers_at_a_shared_gate() {
     steps(Some(1), shared(two(PARKING)), Life::Start, &[3, 2]);
 }
 
+/// What stands between steps is one caller's at a time.
+#[test]
+fn steps_of_two_callers() {
+    explore(Some(3), || {
+        with_crew(PARKING, Life::Body, |crew| {
+            let between = Arc::new(Watched::new(0));
+            let call = |crew: &Crew, between: &Watched<i32>| {
+                crew.steps(|| between.set(between.get() + 1));
+            };
+            let other = {
+                let (crew, between) = (crew.clone(), Arc::clone(&between));
+                thread::spawn(move || call(&crew, &between))
+            };
+            call(crew, &between);
+            other.join().unwrap();
+            assert_eq!(between.get(), 2);
+        });
+    });
+}
+
 /// Nobody has a region between the first step and the last.
 #[test]
 fn steps_against_another_caller() {
-    explore(Some(2), || {
-        with_crew(PARKING, Life::Body, |crew| {
+    explore(Some(1), || {
+        with_crew(SPINNING, Life::Body, |crew| {
             let (rows, between) = (Rows::new(2), Arc::new(Watched::new(0)));
             let other = {
                 let (crew, rows, between) = (crew.clone(), rows.clone(), Arc::clone(&between));
@@ -668,7 +688,7 @@ fn steps_against_another_caller() {
 #[test]
 fn a_panic_in_a_step() {
     for panics in [|slot: usize| slot == 0, |slot: usize| slot == 1] {
-        explore(Some(2), move || {
+        explore(Some(3), move || {
             with_crew(SPINNING, Life::Body, |crew| {
                 let (first, later) = (Rows::new(2), Rows::new(2));
                 let steps = || {

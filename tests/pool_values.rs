@@ -11,6 +11,7 @@ use rowpool::{Pool, Rows};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// Hints: nothing at all, below the break-even, above it, beyond all bounds.
 const HINTS: [usize; 4] = [0, 1, 10_000, usize::MAX];
@@ -287,7 +288,7 @@ fn a_join_is_two_threads() {
     bounded!();
     let pool = cpus::pool(2);
     let id = || {
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        std::thread::sleep(Duration::from_millis(2));
         std::thread::current().id()
     };
     let apart = (0..500).any(|_| {
@@ -384,4 +385,56 @@ fn more_fused_rows_than_can_be_counted() {
     let payload = common::panic_of(two);
     assert!(common::text_of(&*payload).contains("more rows"));
     assert_eq!(rows.into_inner(), 0);
+}
+
+/// The lower error may come later: the slot that has it is slow.
+#[test]
+fn an_error_that_comes_late_wins_by_its_index() {
+    bounded!();
+    let pool = cpus::pool(2);
+    let late = (0..200).filter(|_| {
+        pool.wake();
+        let failed = AtomicUsize::new(0);
+        let f = |i: usize| -> Result<(), usize> {
+            if i == 0 {
+                // Not for ever: the caller may have both slots.
+                let patience = Instant::now() + Duration::from_millis(5);
+                while failed.load(Ordering::SeqCst) == 0 && Instant::now() < patience {
+                    std::thread::yield_now();
+                }
+                // Until the other is noted, too.
+                std::thread::sleep(Duration::from_micros(100));
+            } else {
+                common::tick(&failed);
+            }
+            Err(i)
+        };
+        assert_eq!(pool.try_map_collect(100, f), Err(0));
+        failed.into_inner() > 0
+    });
+    assert!(late.count() > 0 || pool.active_width() == 1, "or nothing was tested");
+}
+
+/// No two slots write one pair of lines of either output.
+#[test]
+fn slots_of_two_outputs_end_on_lines_of_both() {
+    bounded!();
+    let pool = cpus::pool(3);
+    let mut changes = 0;
+    for _ in 0..50 {
+        pool.wake();
+        let (mut lines, mut ids) = (vec![[0u8; 128]; 4000], vec![0u32; 4000]);
+        pool.for_each_chunk2(&mut lines, 1, &mut ids, 1, |i, _, id| {
+            let slow = i % 1000 == 0;
+            slow.then(|| std::thread::sleep(Duration::from_micros(100)));
+            thread_local!(static TAG: u32 = NEXT.fetch_add(1, Ordering::SeqCst) as u32);
+            static NEXT: AtomicUsize = AtomicUsize::new(1);
+            id[0] = TAG.with(|tag| *tag);
+        });
+        for at in (1..4000).filter(|&at| ids[at - 1] != ids[at]) {
+            assert_eq!(at % 32, 0);
+            changes += 1;
+        }
+    }
+    assert!(changes > 0 || pool.active_width() == 1, "or nothing was tested");
 }

@@ -141,6 +141,20 @@ impl<T> Mutex<T> {
     }
 }
 
+impl<T> std::ops::Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.held.as_ref().expect("held until it is dropped")
+    }
+}
+
+impl<T> std::ops::DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.held.as_mut().expect("held until it is dropped")
+    }
+}
+
 impl<'a, T> MutexGuard<'a, T> {
     pub(crate) fn unlock_fair(guard: MutexGuard<'a, T>) {
         drop(guard);
