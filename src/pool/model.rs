@@ -1,4 +1,4 @@
-//! The door through which `tests/loom.rs` reaches the real team, its sleepers
+//! The door through which `tests/loom` reaches the real team, its sleepers
 //! and its turn. Under loom only.
 #![allow(missing_docs, reason = "not part of the library")]
 
