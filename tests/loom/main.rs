@@ -169,3 +169,8 @@ fn regions(preemptions: Option<usize>, setup: Setup, life: Life, widths: &'stati
         });
     });
 }
+
+/// Raises the slot's number, without the hook's message.
+fn panic_in(slot: usize) {
+    resume_unwind(Box::new(slot));
+}

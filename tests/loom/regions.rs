@@ -75,11 +75,6 @@ fn three_workers_at_a_shared_gate() {
 
 // Panics (I7).
 
-/// Raises the slot's number, without the hook's message.
-fn panic_in(slot: usize) {
-    resume_unwind(Box::new(slot));
-}
-
 /// A region in which the slots for which `panics` holds panic; gives the slot
 /// whose panic reached the caller.
 fn panicking(crew: &Crew, rows: &Rows, width: usize, panics: fn(usize) -> bool) -> usize {
