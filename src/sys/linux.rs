@@ -148,11 +148,13 @@ pub(crate) fn preemptions() -> u64 {
     if cfg!(loom) {
         return 0;
     }
+    // linux/resource.h; libc has no name for it on Android.
+    const RUSAGE_THREAD: libc::c_int = 1;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` is writable, and all zeros are a value of it, which stays
     // where the call fails.
     let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        libc::getrusage(RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()
     };
     usage.ru_nivcsw as u64
