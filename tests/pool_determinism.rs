@@ -15,18 +15,6 @@ use std::thread::{self, ThreadId};
 const ROWS: usize = 331;
 const COLS: usize = 577;
 
-/// Numbers of very different sizes, whose sums depend on the order of addition.
-fn numbers(n: usize, seed: u32) -> Vec<f32> {
-    let mut state = seed;
-    (0..n)
-        .map(|_| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let size = 2f32.powi((state >> 28) as i32 * 4 - 30);
-            ((state >> 8) as f32 / (1 << 23) as f32 - 1.0) * size
-        })
-        .collect()
-}
-
 /// A matrix and a vector.
 struct Product {
     w: Vec<f32>,
@@ -35,7 +23,7 @@ struct Product {
 
 impl Product {
     fn new() -> Self {
-        Product { w: numbers(ROWS * COLS, 1), x: numbers(COLS, 2) }
+        Product { w: common::numbers(ROWS * COLS, 1), x: common::numbers(COLS, 2) }
     }
 
     fn row(&self, row: usize) -> f32 {

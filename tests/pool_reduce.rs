@@ -13,18 +13,6 @@ use std::ops::Range;
 /// Lengths around the number of leaves, and others.
 const COUNTS: [usize; 14] = [0, 1, 2, 3, 5, 100, 255, 256, 257, 511, 512, 513, 5000, 100_003];
 
-/// Numbers of very different sizes, whose sums depend on the order of addition.
-fn numbers(n: usize) -> Vec<f32> {
-    let mut state = 7u32;
-    (0..n)
-        .map(|_| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let size = 2f32.powi((state >> 28) as i32 * 4 - 30);
-            ((state >> 8) as f32 / (1 << 23) as f32 - 1.0) * size
-        })
-        .collect()
-}
-
 /// The bits of the sum in all ways that a pool has.
 fn sums(pool: &Pool, x: &[f32]) -> Vec<Option<u32>> {
     let leaf = |range: Range<usize>| x[range].iter().sum::<f32>();
@@ -46,7 +34,7 @@ fn sums(pool: &Pool, x: &[f32]) -> Vec<Option<u32>> {
 #[test]
 fn every_width_gives_the_same_bits() {
     bounded!();
-    let x = numbers(100_003);
+    let x = common::numbers(100_003, 7);
     let one = cpus::pool(1);
     let serial: Vec<_> = COUNTS.iter().map(|&n| sums(&one, &x[..n])[0]).collect();
     let naive = x.iter().sum::<f32>().to_bits();

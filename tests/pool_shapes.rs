@@ -12,25 +12,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-/// Hints: nothing at all, below the break-even, above it, beyond all bounds.
-const HINTS: [usize; 4] = [0, 1, 10_000, usize::MAX];
-
 /// Calls `test` with a pool of each width.
 fn at_each_width(test: impl Fn(&Pool)) {
     for width in 1..=9 {
         test(&cpus::pool(width));
     }
-}
-
-/// Calls `$body` with the pool itself and with each of its views.
-macro_rules! plain_and_with_work {
-    ($pool:expr, |$view:ident| $body:expr) => {{
-        let $view = $pool;
-        $body;
-        for $view in HINTS.map(|ops| $pool.with_work(ops)) {
-            $body;
-        }
-    }};
 }
 
 /// Item counts around a pool's width, and larger ones.

@@ -13,9 +13,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Hints: nothing at all, below the break-even, above it, beyond all bounds.
-const HINTS: [usize; 4] = [0, 1, 10_000, usize::MAX];
-
 /// Calls `test` with pools of each width: their workers come, or are late for
 /// good, so that the caller has all slots.
 fn at_each_width(test: impl Fn(&Pool)) {
@@ -23,17 +20,6 @@ fn at_each_width(test: impl Fn(&Pool)) {
         test(&cpus::pool(width));
         test(&LatePool::new(width));
     }
-}
-
-/// Calls `$body` with the pool itself and with each of its views.
-macro_rules! plain_and_with_work {
-    ($pool:expr, |$view:ident| $body:expr) => {{
-        let $view = $pool;
-        $body;
-        for $view in HINTS.map(|ops| $pool.with_work(ops)) {
-            $body;
-        }
-    }};
 }
 
 const COUNTS: [usize; 12] = [0, 1, 2, 3, 5, 8, 9, 10, 64, 100, 1000, 2571];

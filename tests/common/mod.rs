@@ -41,6 +41,32 @@ macro_rules! isolated {
     };
 }
 
+/// Hints: nothing at all, below the break-even, above it, beyond all bounds.
+pub const HINTS: [usize; 4] = [0, 1, 10_000, usize::MAX];
+
+/// Calls `$body` with the pool itself and with each of its views.
+macro_rules! plain_and_with_work {
+    ($pool:expr, |$view:ident| $body:expr) => {{
+        let $view = $pool;
+        $body;
+        for $view in $crate::common::HINTS.map(|ops| $pool.with_work(ops)) {
+            $body;
+        }
+    }};
+}
+
+/// Numbers of very different sizes, whose sums depend on the order of addition.
+pub fn numbers(n: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed;
+    (0..n)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let size = 2f32.powi((state >> 28) as i32 * 4 - 30);
+            ((state >> 8) as f32 / (1 << 23) as f32 - 1.0) * size
+        })
+        .collect()
+}
+
 /// `crate::module::test::here` without its first and last part.
 pub fn name_of(here: &'static str) -> &'static str {
     let path = here.strip_suffix("::here").expect("made by `test_name!`");
