@@ -4,11 +4,14 @@
 //! `RUSTFLAGS="-C target-cpu=native" cargo bench --ignore-rust-version
 //! --manifest-path benches/peers/Cargo.toml -- [FILTER]`
 
+#[path = "../support/barrier_pool.rs"]
+mod barrier_pool;
 #[path = "../scenes/mod.rs"]
 mod scenes;
 #[path = "../support/mod.rs"]
 mod support;
 
+use barrier_pool::CANDLE;
 use paralight::prelude::*;
 use scenes::Cast;
 use std::ops::Range;
@@ -53,23 +56,6 @@ fn main() {
         );
     }
     scenes::play(&CAST);
-}
-
-/// candle's process-wide pool; it parks by itself, and is never dropped.
-const CANDLE: Candidate =
-    Candidate { name: "candle 0.11 BarrierPool", threads: 2, open: |_, body| body(&mut Candle) };
-
-struct Candle;
-impl Pool for Candle {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        let pool = candle_core::utils::barrier_pool();
-        let width = pool.n_workers() + 1;
-        pool.execute(move |slot| rows(share(items, width, slot)));
-    }
-
-    fn empty(&mut self, _: usize) {
-        candle_core::utils::barrier_pool().execute(|slot| empty_slots(slot..slot + 1));
-    }
 }
 
 /// The caller is one of the pool's workers.

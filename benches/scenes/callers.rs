@@ -3,6 +3,7 @@
 
 use super::report::{Asked, Row};
 use super::{announce, is_ours, time, usual_rounds, Cast, Rows, Turns, MS};
+use crate::support::candidate::{rowpool, ROWPOOL};
 use crate::support::fork::{Common, Shared};
 use crate::support::machine::{thread_cpu, Line};
 use crate::support::rounds::{alternate, Series};
@@ -10,10 +11,13 @@ use crate::support::stats::{quantile, ratios, Estimate};
 use crate::support::wanted;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const COUNTS: [(&str, usize); 4] =
     [("callers_1", 1), ("callers_2", 2), ("callers_4", 4), ("callers_8", 8)];
+/// Eight of them, as tokio's blocking tasks.
+const TOKIO: &str = "callers_tokio";
 const WAITING: &str = "callers_waiting";
 /// Items of one region.
 const ITEMS: usize = 100;
@@ -67,49 +71,99 @@ struct Turn {
     slowest: f64,
 }
 
-fn turn(pool: &dyn Shared, callers: usize, work: Work) -> Turn {
-    let stop = AtomicBool::new(false);
-    let counts: Vec<Line<AtomicU64>> = (0..callers).map(|_| Line::default()).collect();
-    let mut seconds = 0.0;
-    std::thread::scope(|scope| {
-        for Line(count) in &counts {
-            let stop = &stop;
-            scope.spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    work.region(pool, REGION);
-                    count.fetch_add(1, Ordering::Relaxed);
-                }
-            });
+/// Threads that open regions until they are told to stop.
+struct Callers {
+    stop: AtomicBool,
+    counts: Vec<Line<AtomicU64>>,
+    work: Work,
+}
+
+impl Callers {
+    fn new(callers: usize, work: Work) -> Callers {
+        let counts = (0..callers).map(|_| Line::default()).collect();
+        Callers { stop: AtomicBool::new(false), counts, work }
+    }
+
+    /// One of them.
+    fn call(&self, i: usize, pool: &dyn Shared) {
+        while !self.stop.load(Ordering::Relaxed) {
+            self.work.region(pool, REGION);
+            self.counts[i].0.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Watches them for a while and stops them.
+    fn measure(&self) -> Turn {
         // From when all run.
         std::thread::sleep(time(20 * MS));
-        counts.iter().for_each(|Line(count)| count.store(0, Ordering::Relaxed));
+        self.counts.iter().for_each(|Line(count)| count.store(0, Ordering::Relaxed));
         let begun = Instant::now();
         std::thread::sleep(time(600 * MS));
-        stop.store(true, Ordering::Relaxed);
-        seconds = begun.elapsed().as_secs_f64();
-    });
-    let counts: Vec<f64> =
-        counts.into_iter().map(|Line(count)| count.into_inner() as f64).collect();
-    let all = counts.iter().sum::<f64>();
-    Turn { rate: all / seconds, slowest: quantile(&counts, 0.0) / (all / callers as f64) }
+        let counts = self.counts.iter().map(|Line(count)| count.load(Ordering::Relaxed) as f64);
+        let (seconds, counts) = (begun.elapsed().as_secs_f64(), counts.collect::<Vec<f64>>());
+        self.stop.store(true, Ordering::Relaxed);
+        let all = counts.iter().sum::<f64>();
+        Turn { rate: all / seconds, slowest: quantile(&counts, 0.0) / (all / counts.len() as f64) }
+    }
+}
+
+fn turn(pool: &dyn Shared, callers: usize, work: Work) -> Turn {
+    let callers = Callers::new(callers, work);
+    std::thread::scope(|scope| {
+        for i in 0..callers.counts.len() {
+            let callers = &callers;
+            scope.spawn(move || callers.call(i, pool));
+        }
+        callers.measure()
+    })
+}
+
+/// The same on rowpool, from tokio's `spawn_blocking`.
+fn turn_on_tokio(callers: usize, work: Work) -> Turn {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
+    let runtime = runtime.expect("tokio starts");
+    let callers = Arc::new(Callers::new(callers, work));
+    let pool = Arc::new(rowpool(ROWPOOL.threads));
+    for i in 0..callers.counts.len() {
+        let (callers, pool) = (Arc::clone(&callers), Arc::clone(&pool));
+        runtime.spawn_blocking(move || callers.call(i, &*pool));
+    }
+    // Its drop waits for the tasks.
+    callers.measure()
+}
+
+/// Who calls what.
+#[derive(Clone, Copy)]
+enum Case {
+    Threads(usize, Common),
+    Tokio(usize),
 }
 
 fn together(cast: &Cast<'_>) -> Rows {
-    let mut cases: Vec<(&'static str, usize, Common)> = Vec::new();
-    let any = COUNTS.iter().any(|(name, _)| wanted(name));
+    let mut cases: Vec<(&'static str, Case)> = Vec::new();
+    let any = COUNTS.iter().any(|(name, _)| wanted(name)) || wanted(TOKIO);
     // One caller is what the others are compared with.
     for (name, callers) in COUNTS.into_iter().filter(|&(name, n)| wanted(name) || any && n == 1) {
         announce(name);
-        cases.extend(cast.common.iter().map(|&pool| (name, callers, pool)));
+        cases.extend(cast.common.iter().map(|&pool| (name, Case::Threads(callers, pool))));
+    }
+    if wanted(TOKIO) {
+        announce(TOKIO);
+        cases.push((TOKIO, Case::Tokio(8)));
     }
     let work = Work::calibrated();
-    let names = cases.iter().map(|(measure, _, pool)| (*measure, pool.name)).collect();
-    let series = alternate(usual_rounds(), cases.len(), |i| {
-        let (_, callers, pool) = cases[i];
-        let mut result = None;
-        (pool.open)(&mut |pool| result = Some(turn(pool, callers, work)));
-        result.expect("the body was called")
+    let name = |&(measure, case): &(&'static str, Case)| match case {
+        Case::Threads(_, pool) => (measure, pool.name),
+        Case::Tokio(_) => (measure, ROWPOOL.name),
+    };
+    let names = cases.iter().map(name).collect();
+    let series = alternate(usual_rounds(), cases.len(), |i| match cases[i].1 {
+        Case::Threads(callers, pool) => {
+            let mut result = None;
+            (pool.open)(&mut |pool| result = Some(turn(pool, callers, work)));
+            result.expect("the body was called")
+        }
+        Case::Tokio(callers) => turn_on_tokio(callers, work),
     });
     let turns = Turns { names, series };
     let row = |(measure, pool, series): (&str, &str, &Series<Turn>)| {

@@ -141,6 +141,27 @@ impl Drop for Child {
     }
 }
 
+/// What another program prints, standard output and standard error; an error
+/// where it fails.
+pub fn output(command: &mut Command) -> std::io::Result<(String, String)> {
+    let process = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let id = process.id();
+    LIVE.lock().expect("no panic inside").push(id);
+    let output = process.wait_with_output();
+    LIVE.lock().expect("no panic inside").retain(|&other| other != id);
+    let output = output?;
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let (out, err) = (text(output.stdout), text(output.stderr));
+    if !output.status.success() {
+        return Err(std::io::Error::other(format!("{}: {err}", output.status)));
+    }
+    Ok((out, err))
+}
+
 /// A busy neighbour.
 pub struct Hog(#[allow(dead_code)] Child);
 

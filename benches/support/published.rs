@@ -20,8 +20,15 @@ fn forkunion(threads: usize, body: Body<'_>) {
 pub const FORKUNION_TWICE: Candidate = Candidate {
     name: "two of forkunion 3",
     threads: 2,
-    open: |threads, body| body(&mut InTurn::new(|| ForkUnion::new(threads))),
+    open: forkunion_twice,
 };
+
+fn forkunion_twice(threads: usize, body: Body<'_>) {
+    // Each binds the calling thread to one CPU and puts back what it found: after
+    // two of them the thread would stay bound.
+    let run = || body(&mut InTurn::new(|| ForkUnion::new(threads)));
+    std::thread::scope(|scope| scope.spawn(run).join().expect("nobody panics"));
+}
 
 pub const FORKUNION_COMMON: Common = Common {
     name: "forkunion 3, a mutex around it",

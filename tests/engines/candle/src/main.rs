@@ -1,12 +1,22 @@
 //! candle-core's matrix products and the loops around them on the CPU. One line
 //! per operation on standard output, with a hash of the result's bits, which
 //! must not depend on what runs the loops; times on standard error.
+//!
+//! With arguments, MODEL KIND SECONDS, it takes the time of a model's quantised
+//! products instead, one pass through them after the other, and prints the
+//! median in ms.
+
+mod pass;
 
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor};
 use candle_core::{Device, Module, Result, Tensor};
 use std::time::Instant;
 
 fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [model, kind, seconds] = &args[..] {
+        return pass::time(model, kind, seconds);
+    }
     println!("quantised");
     // Rows x columns of layers of 135M and 1B models, and odd ones.
     for (rows, cols) in [(576, 576), (1536, 576), (576, 1536), (2048, 2048), (8192, 2048), (97, 256)]
