@@ -56,7 +56,7 @@ pub(crate) fn overwrite(word: &AtomicU64, value: u64, order: Ordering) {
 pub(crate) struct Line<T>(crossbeam_utils::CachePadded<T>);
 
 impl<T> Line<T> {
-    pub(crate) fn new(value: T) -> Self {
+    pub(crate) const fn new(value: T) -> Self {
         Line(crossbeam_utils::CachePadded::new(value))
     }
 }

@@ -89,6 +89,7 @@ impl Team {
         // this returns; the job is good by contract.
         let epoch = unsafe { self.publish(width, job) };
         // After the publication: what stands before it delays everybody.
+        self.rival.opened();
         if self.asleep() && ledger.wake_is_due(hint) {
             self.wake_for(width, ledger);
         }

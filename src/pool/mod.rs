@@ -10,6 +10,7 @@ mod ledger;
 mod nested;
 mod panics;
 mod park;
+mod rivals;
 mod slice;
 mod slot;
 mod steps;
@@ -189,8 +190,13 @@ impl Pool {
     /// Fits the active width to the CPUs that may be used now.
     fn refresh(&self) {
         let threads = self.num_threads();
-        let active = if threads > 1 { threads.min(self.plan.usable_cpus()) } else { 1 };
-        self.team.set_active(active);
+        if threads > 1 {
+            let cpus = self.plan.usable_cpus();
+            self.team.rival.set_cpus(cpus);
+            self.team.set_active(threads.min(cpus));
+        } else {
+            self.team.set_active(1);
+        }
     }
 
     /// Runs a region of `items` items in at most so many slots, or as one slot

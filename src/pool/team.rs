@@ -5,6 +5,7 @@ use super::job::{Head, Job};
 use super::ledger::Ledger;
 use super::panics::Panics;
 use super::park::Sleepers;
+use super::rivals::Rival;
 use super::slot::Slot;
 use super::turn::Turn;
 use super::wait::{Pause, Window};
@@ -31,6 +32,7 @@ pub(crate) struct Team {
     pub(super) sleepers: Sleepers,
     pub(super) panics: Panics,
     pub(super) turn: Turn<Ledger>,
+    pub(super) rival: Rival,
     facts: Line<Facts>,
     /// Sizes of the slots where the CPUs differ.
     weights: Option<Weights>,
@@ -72,7 +74,7 @@ impl Team {
     pub(super) fn with(workers: usize, window: Window, group: usize, ledger: Ledger) -> Self {
         let gates = workers.div_ceil(group);
         let home = if workers > 1 { gates } else { 0 };
-        Team {
+        let team = Team {
             gates: (0..gates.max(home + 1)).map(|_| Gate::new()).collect(),
             home,
             group,
@@ -80,15 +82,18 @@ impl Team {
             sleepers: Sleepers::new(workers),
             panics: Panics::new(),
             turn: Turn::new(ledger),
+            rival: Rival::new(),
             facts: Line::new(Facts {
-                active: AtomicUsize::new(workers + 1),
+                active: AtomicUsize::new(1),
                 fork_ns: AtomicU64::new(FORK_NS),
             }),
             weights: None,
             window,
             pause: Pause::measured(),
             generation: crate::sys::fork_generation(),
-        }
+        };
+        team.set_active(workers + 1);
+        team
     }
 
     /// Gives the slots their sizes, before the team is shared.
@@ -110,8 +115,10 @@ impl Team {
 
     /// Sets the number of slots, at most those that exist.
     pub(crate) fn set_active(&self, width: usize) {
+        let width = width.clamp(1, self.slots.len() + 1);
         // Relaxed: as in `active`.
-        self.facts.active.store(width.clamp(1, self.slots.len() + 1), Ordering::Relaxed);
+        let before = self.facts.active.swap(width, Ordering::Relaxed);
+        self.rival.count(before - 1, width - 1);
     }
 
     /// Measured cost of an empty region in ns.
@@ -251,6 +258,7 @@ impl Team {
 
     /// Sends the workers home; the threads end soon after.
     pub(crate) fn stop(&self) {
+        self.set_active(1);
         self.gates.iter().for_each(Gate::stop);
         self.sleepers.wake_all(&self.slots);
     }

@@ -95,6 +95,8 @@ pub(super) struct Ladder {
     checked: Duration,
     yielded: Duration,
     shared: bool,
+    /// Whether another pool's worker may wait for this CPU.
+    ceding: bool,
     /// Windows in a row in which nothing came.
     vain: u32,
     /// When the last one ended.
@@ -106,6 +108,9 @@ pub(super) struct Ladder {
 /// Looks between two readings of the clock: some µs.
 #[cfg(not(loom))]
 const STRIDE: u32 = 32;
+/// Looks between two at other pools: they cost more than a look, but a rival waits.
+#[cfg(not(loom))]
+const GLANCE: u32 = 8;
 /// After this long the CPU is offered to others ...
 const YIELD_AFTER: Duration = Duration::from_micros(50);
 /// ... at most this often: a yield costs 0.2 to 0.5 µs, in which no look is taken.
@@ -126,6 +131,7 @@ impl Ladder {
             checked: Duration::ZERO,
             yielded: Duration::ZERO,
             shared: false,
+            ceding: false,
             vain: 0,
             ended: None,
             risen: true,
@@ -159,11 +165,18 @@ impl Ladder {
         self.window.time / if cut { CUT } else { 1 }
     }
 
-    /// Waits a little. True when the window is over: time to park.
+    /// Waits a little, for others where the CPU is wanted elsewhere. True when
+    /// the window is over: time to park.
     #[inline(always)]
-    pub(super) fn step(&mut self) -> bool {
+    pub(super) fn step(&mut self, elsewhere: impl FnOnce() -> bool) -> bool {
         self.pause.pause();
         self.looks += 1;
+        if self.ceding {
+            crate::sync::yield_now();
+            self.ceding = elsewhere();
+        } else if self.looks % GLANCE == 0 {
+            self.ceding = elsewhere();
+        }
         self.looks % STRIDE == 0 && self.check()
     }
 
@@ -253,7 +266,7 @@ impl Ladder {
     }
     pub(super) fn reset(&mut self) {}
     pub(super) fn rise(&mut self) {}
-    pub(super) fn step(&mut self) -> bool {
+    pub(super) fn step(&mut self, _: impl FnOnce() -> bool) -> bool {
         if self.0.time.is_zero() {
             return true;
         }

@@ -28,7 +28,7 @@ impl Team {
             eager = false;
             if word == seen {
                 // At rest a worker that an older wave woke lies down again.
-                if !word.rests() && !ladder.step() {
+                if !word.rests() && !ladder.step(|| self.rival.elsewhere()) {
                     continue;
                 }
             } else {
