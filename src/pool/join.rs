@@ -150,7 +150,7 @@ impl Team {
             looks += 1;
             from = self.sweep(epoch, from, width);
         }
-        ledger.absent(absent);
+        ledger.joined(absent, quiet);
         Course { looks, quiet }
     }
 

@@ -13,6 +13,11 @@ const MEASURE_FIRST: u32 = 64;
 /// that comes and goes is not worth a wake however often it comes.
 const FORGET: Duration = Duration::from_millis(1);
 
+/// Regions that a wake has served when it was worth it beyond doubt: a decode
+/// step opens some 200. In vain at most once per so many: who comes too late
+/// for a burst serves none of it.
+const MANY: u32 = 32;
+
 /// The state of the turn.
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -29,6 +34,8 @@ pub(super) struct Ledger {
     /// Whether an owner was late in the last region without being asleep: it
     /// has lost its CPU, for some ms probably.
     absent: bool,
+    /// Regions since the last wake in which every owner ran its slot.
+    served: u32,
     /// Regions until the fork is measured.
     until_measured: u32,
     /// Who woke sleepers last, and how often it had been preempted by then.
@@ -55,6 +62,7 @@ impl Ledger {
             wake_cost: Duration::from_micros(15),
             looks: LOOKS,
             absent: false,
+            served: 0,
             until_measured: MEASURE_FIRST,
             waker: (0, 0),
         }
@@ -82,16 +90,22 @@ impl Ledger {
         self.looks * if self.absent { GRACE_ABSENT } else { GRACE }
     }
 
-    /// Notes whether owners were late, asleep apart.
+    /// Notes whether owners were late, asleep apart, and whether all ran their
+    /// slots.
     #[inline(always)]
-    pub(super) fn absent(&mut self, late: bool) {
-        self.absent = late;
+    pub(super) fn joined(&mut self, absent: bool, quiet: bool) {
+        self.absent = absent;
+        self.served = self.served.saturating_add(quiet.into());
     }
 
     /// Whether sleepers should be woken for a region that comes: when they
     /// have cost what a wake costs (ski rental: never twice the best choice),
-    /// or when the region says that it is large.
+    /// when the region says that it is large, or when it seems to be the first of
+    /// many: those that were woken last were of use for long.
     pub(super) fn wake_is_due(&mut self, hint: Option<Duration>) -> bool {
+        if self.served >= MANY {
+            return true;
+        }
         // Woken threads need some three times the waker's own cost to arrive.
         if hint.is_some_and(|work| work >= 4 * self.wake_cost) {
             return true;
@@ -118,6 +132,7 @@ impl Ledger {
     pub(super) fn woke(&mut self, cost: Duration) {
         self.debt = Duration::ZERO;
         self.largest = Duration::ZERO;
+        self.served = 0;
         let cost = cost.clamp(Duration::from_micros(2), Duration::from_micros(100));
         self.wake_cost = (self.wake_cost * 3 + cost) / 4;
     }
