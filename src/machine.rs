@@ -3,8 +3,8 @@
 
 use crate::config::{self, Setting};
 use crate::partition::Weights;
-use crate::pool::{Window, MAX_WIDTH};
-use crate::topology::{usable_cpus_now, Settings, Topology, Width};
+use crate::pool::{Duty, Window, MAX_WIDTH};
+use crate::topology::{allowed_cpus_now, usable_cpus_now, Settings, Topology, Width};
 
 /// How wide a pool is, and where its workers go.
 #[derive(Debug)]
@@ -41,6 +41,16 @@ impl Plan {
     /// container as it was when the pool was built.
     pub(crate) fn usable_cpus(&self) -> usize {
         usable_cpus_now(&self.topology)
+    }
+
+    /// CPUs in the process's mask now.
+    pub(crate) fn allowed_cpus(&self) -> usize {
+        allowed_cpus_now(&self.topology)
+    }
+
+    /// What the quota of the container leaves beyond whole CPUs.
+    pub(crate) fn duty(&self) -> Option<Duty> {
+        self.topology.quota.and_then(Duty::new)
     }
 
     /// Sizes of the slots, if the CPUs differ and workers can be kept on theirs.

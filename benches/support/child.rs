@@ -144,11 +144,8 @@ impl Drop for Child {
 /// What another program prints, standard output and standard error; an error
 /// where it fails.
 pub fn output(command: &mut Command) -> std::io::Result<(String, String)> {
-    let process = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let process =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let id = process.id();
     LIVE.lock().expect("no panic inside").push(id);
     let output = process.wait_with_output();

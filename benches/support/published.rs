@@ -17,11 +17,8 @@ fn forkunion(threads: usize, body: Body<'_>) {
     body(&mut ForkUnion::new(threads));
 }
 
-pub const FORKUNION_TWICE: Candidate = Candidate {
-    name: "two of forkunion 3",
-    threads: 2,
-    open: forkunion_twice,
-};
+pub const FORKUNION_TWICE: Candidate =
+    Candidate { name: "two of forkunion 3", threads: 2, open: forkunion_twice };
 
 fn forkunion_twice(threads: usize, body: Body<'_>) {
     // Each binds the calling thread to one CPU and puts back what it found: after

@@ -269,7 +269,9 @@ impl PoolBuilder {
         let weights = plan.weights();
         let weighted = weights.is_some();
         let mut pool = Pool {
-            team: Arc::new(Team::new(threads - 1, window).with_weights(weights)),
+            team: Arc::new(
+                Team::new(threads - 1, window).with_weights(weights).with_duty(plan.duty()),
+            ),
             workers: Vec::new(),
             plan,
             keep_caller_qos: self.keep_caller_qos.unwrap_or_else(machine::keep_caller_qos),

@@ -2,6 +2,7 @@
 //! workers is described in `PROTOCOL.md` beside this file.
 
 mod builder;
+mod duty;
 mod fault;
 mod gate;
 mod job;
@@ -23,6 +24,7 @@ mod worker;
 pub mod model;
 
 pub use builder::{BuildError, PoolBuilder, ThreadName};
+pub(crate) use duty::Duty;
 pub(crate) use gate::MAX_WIDTH;
 pub(crate) use job::Region;
 pub(crate) use nested::{inside, Inside};
@@ -123,6 +125,10 @@ impl Pool {
     /// read again by each call of this function, and the CPU quota of its
     /// container). One thread too many costs a spinning pool dearly.
     ///
+    /// A quota counts in whole CPUs here. Of what is left of it, one thread more
+    /// takes part for a part of the time, so slots may be numbered up to
+    /// [`num_threads`](Self::num_threads) all the same.
+    ///
     /// ```
     /// let pool = rowpool::Pool::new(500)?;
     /// assert!(pool.active_width() <= pool.num_threads());
@@ -133,7 +139,7 @@ impl Pool {
         if self.team.orphaned() {
             1
         } else {
-            self.team.active()
+            self.team.active_always()
         }
     }
 
@@ -193,7 +199,8 @@ impl Pool {
         if threads > 1 {
             let cpus = self.plan.usable_cpus();
             self.team.rival.set_cpus(cpus);
-            self.team.set_active(threads.min(cpus));
+            let shifts = self.team.duty().map_or(cpus, |duty| duty.width(self.plan.allowed_cpus()));
+            self.team.set_active(threads.min(shifts.max(cpus)));
         } else {
             self.team.set_active(1);
         }

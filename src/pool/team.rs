@@ -1,5 +1,6 @@
 //! What the callers and the workers of one pool share.
 
+use super::duty::Duty;
 use super::gate::{Epoch, Gate, MAX_WIDTH};
 use super::job::{Head, Job};
 use super::ledger::Ledger;
@@ -36,6 +37,8 @@ pub(crate) struct Team {
     facts: Line<Facts>,
     /// Sizes of the slots where the CPUs differ.
     weights: Option<Weights>,
+    /// Who works for a part of the time.
+    pub(super) duty: Option<Duty>,
     /// How long a worker spins before it parks.
     pub(super) window: Window,
     /// How long everybody waits between two looks.
@@ -88,6 +91,7 @@ impl Team {
                 fork_ns: AtomicU64::new(FORK_NS),
             }),
             weights: None,
+            duty: None,
             window,
             pause: Pause::measured(),
             generation: crate::sys::fork_generation(),
@@ -106,11 +110,36 @@ impl Team {
         self
     }
 
+    /// Lets one worker work for a part of the time, before the team is shared.
+    pub(crate) fn with_duty(mut self, duty: Option<Duty>) -> Self {
+        self.duty = duty;
+        self
+    }
+
+    /// Who works for a part of the time.
+    pub(crate) fn duty(&self) -> Option<Duty> {
+        self.duty
+    }
+
     /// Slots that a region uses at most: the caller and the active workers.
     #[inline(always)]
     pub(crate) fn active(&self) -> usize {
         // Relaxed: a setting; the width in the gate's word is what counts.
         self.facts.active.load(Ordering::Relaxed)
+    }
+
+    /// The same without who works for a part of the time.
+    pub(crate) fn active_always(&self) -> usize {
+        self.duty.map_or(self.active(), |duty| duty.without(self.active()))
+    }
+
+    /// Changes the number of slots, if nobody else has changed it.
+    pub(super) fn change_active(&self, from: usize, to: usize) {
+        // Relaxed: as in `active`.
+        let order = Ordering::Relaxed;
+        if self.facts.active.compare_exchange(from, to, order, order).is_ok() {
+            self.rival.count(from - 1, to - 1);
+        }
     }
 
     /// Sets the number of slots, at most those that exist.

@@ -1,5 +1,6 @@
 //! The worker's side: wait, take, run, report.
 
+use super::duty::Shift;
 use super::fault::{planted, Fault};
 use super::gate::{Epoch, Gate, Word};
 use super::panics::Bomb;
@@ -22,6 +23,7 @@ impl Team {
         let mut wakes = self.sleepers.wakes();
         let mut eager = false;
         let mut slice = Slice::new();
+        let (duty, mut shift) = (self.has_shifts(worker), Shift::new());
         self.sleepers.arrive(slot);
         loop {
             let word = if eager { self.look_eagerly(gate, seen) } else { gate.look() };
@@ -42,6 +44,9 @@ impl Team {
                     if slot.take(epoch) {
                         self.finish(gate, worker, epoch, width);
                         slice.between(slot, &self.sleepers);
+                        if let Some(duty) = duty {
+                            self.shift(duty, &mut shift, slot, gate);
+                        }
                     }
                     ladder.reset();
                     wakes = self.sleepers.wakes();
@@ -60,6 +65,7 @@ impl Team {
                 self.sleepers.pass_on(&self.slots);
             }
             ladder.rise();
+            shift.rested();
             wakes = self.sleepers.wakes();
         }
     }

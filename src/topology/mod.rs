@@ -106,6 +106,12 @@ pub fn usable_cpus_now(topology: &Topology) -> usize {
     width::usable_by(topology, now.as_ref().or(topology.mask.as_ref()))
 }
 
+/// The CPUs in the process's affinity mask of this moment.
+pub(crate) fn allowed_cpus_now(topology: &Topology) -> usize {
+    let now = current_mask();
+    topology.allowed_by(now.as_ref().or(topology.mask.as_ref())).len().max(1)
+}
+
 /// The process's affinity mask, where the system has such a thing.
 fn current_mask() -> Option<CpuSet> {
     let mask: CpuSet = crate::sys::allowed_cpus().into_iter().collect();
