@@ -1,5 +1,6 @@
 //! S23 from a tokio program: regions opened by `spawn_blocking`, on the runtime's
 //! own threads, and by threads that come and go.
+#![cfg(not(loom))]
 
 #[macro_use]
 mod common;

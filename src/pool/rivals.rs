@@ -7,8 +7,6 @@
 //! Measured on 2 CPUs, an int8 token whose regions go to two pools of 2 threads
 //! in turn: 1.64 of one pool's time without this, see PROTOCOL.md with it.
 
-use crate::sync::Line;
-
 /// One pool's part in it.
 #[derive(Debug)]
 pub(super) struct Rival {
@@ -18,8 +16,8 @@ pub(super) struct Rival {
 
 #[cfg(not(loom))]
 mod shared {
-    use super::*;
-    use crate::sync::{Ordering, StaticU32};
+    use super::Rival;
+    use crate::sync::{Line, Ordering, StaticU32};
 
     /// Read at each region, written where pools share CPUs.
     static ACTIVE: Line<StaticU32> = Line::new(StaticU32::new(0));
