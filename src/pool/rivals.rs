@@ -69,9 +69,14 @@ mod shared {
             }
         }
 
+        /// Whether pools share CPUs.
+        pub(in crate::pool) fn crowded(&self) -> bool {
+            COUNTS.crowded()
+        }
+
         /// Whether the CPUs are another pool's now.
         pub(in crate::pool) fn elsewhere(&self) -> bool {
-            ACTIVE.load(Ordering::Relaxed) != self.number && COUNTS.crowded()
+            COUNTS.crowded() && ACTIVE.load(Ordering::Relaxed) != self.number
         }
     }
 }
@@ -85,7 +90,4 @@ impl Rival {
     pub(super) fn count(&self, _: usize, _: usize) {}
     pub(super) fn set_cpus(&self, _: usize) {}
     pub(super) fn opened(&self) {}
-    pub(super) fn elsewhere(&self) -> bool {
-        false
-    }
 }

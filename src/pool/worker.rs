@@ -18,7 +18,7 @@ impl Team {
     pub(crate) fn work(&self, worker: usize) {
         let gate = self.gate(worker);
         let slot = &self.slots[worker];
-        let mut ladder = Ladder::new(self.window, self.pause);
+        let mut ladder = Ladder::new(self.window);
         let mut seen = Word::BLANK;
         let mut wakes = self.sleepers.wakes();
         let mut eager = false;
@@ -30,7 +30,7 @@ impl Team {
             eager = false;
             if word == seen {
                 // At rest a worker that an older wave woke lies down again.
-                if !word.rests() && !ladder.step(|| self.rival.elsewhere()) {
+                if !word.rests() && !ladder.step(&self.rival) {
                     continue;
                 }
             } else {
