@@ -57,10 +57,12 @@ impl Work {
     }
 }
 
-/// Multiplications that wait for each other.
+/// Multiplications that wait for each other, in registers: what goes through
+/// memory takes more or less by where the stack lies.
+#[inline(never)]
 fn spin(steps: u64) {
     let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);
-    (0..steps).for_each(|_| state = black_box(state.wrapping_mul(0x2545_f491_4f6c_dd1d)));
+    (0..steps).for_each(|_| state = (state ^ state >> 7).wrapping_mul(0x2545_f491_4f6c_dd1d));
     black_box(state);
 }
 

@@ -115,7 +115,7 @@ mod queue {
     /// waiter.
     const STILL: Duration = Duration::from_millis(20);
     /// The head's patience before it demands a hand-over.
-    const DEMAND: Duration = Duration::from_micros(500);
+    const DEMAND: Duration = Duration::from_micros(300);
     const SPIN: Duration = Duration::from_micros(5);
     const NAP: Duration = Duration::from_micros(50);
     /// A hand-over rings the bell; this bounds what a missed ring can cost.
