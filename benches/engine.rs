@@ -21,10 +21,13 @@ use support::rounds::{alternate, Series};
 use support::stats::ratios;
 use support::{rounds, short, wanted};
 
+/// A part of the bench; `None`, with a line, where it cannot be played.
+type Part = fn(target: &Path) -> Option<Vec<Row>>;
+
 fn main() {
     child::play(|role| panic!("an unknown role: {role}"));
     let mut rows = Vec::new();
-    let parts: [(&str, fn(&Path) -> Option<Vec<Row>>); 3] =
+    let parts: [(&str, Part); 3] =
         [("ferrox", ferrox), ("candle", candle), ("barrier_pool", barrier_pool)];
     let target = target();
     for (name, part) in parts.into_iter().filter(|(name, _)| wanted(name)) {
@@ -95,7 +98,7 @@ fn program(path: &Path, args: &[&str], settings: &[(&str, &str)]) -> Command {
 /// Runs it; `None`, with a line, where it fails.
 fn run(mut command: Command) -> Option<(String, String)> {
     let output = child::output(&mut command);
-    output.inspect_err(|why| println!("{}: {why}", command.get_program().display())).ok()
+    output.inspect_err(|why| println!("{}: {why}", command.get_program().to_string_lossy())).ok()
 }
 
 /// In seconds.
