@@ -19,7 +19,8 @@ fn main() -> Result<()> {
     }
     println!("quantised");
     // Rows x columns of layers of 135M and 1B models, and odd ones.
-    for (rows, cols) in [(576, 576), (1536, 576), (576, 1536), (2048, 2048), (8192, 2048), (97, 256)]
+    for (rows, cols) in
+        [(576, 576), (1536, 576), (576, 1536), (2048, 2048), (8192, 2048), (97, 256)]
     {
         for kind in [GgmlDType::Q8_0, GgmlDType::Q4K] {
             if cols % kind.block_size() != 0 {
