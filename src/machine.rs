@@ -4,7 +4,7 @@
 use crate::config::{self, Setting};
 use crate::partition::Weights;
 use crate::pool::{Duty, Window, MAX_WIDTH};
-use crate::topology::{allowed_cpus_now, usable_cpus_now, Settings, Topology, Width};
+use crate::topology::{allowed_cpus_now, within_quota, Settings, Topology, Width};
 
 /// How wide a pool is, and where its workers go.
 #[derive(Debug)]
@@ -40,12 +40,17 @@ impl Plan {
     /// CPUs that the process may use now: its mask, and the quota of its
     /// container as it was when the pool was built.
     pub(crate) fn usable_cpus(&self) -> usize {
-        usable_cpus_now(&self.topology)
+        self.within_quota(self.allowed_cpus())
     }
 
     /// CPUs in the process's mask now.
     pub(crate) fn allowed_cpus(&self) -> usize {
         allowed_cpus_now(&self.topology)
+    }
+
+    /// How many of so many CPUs the quota leaves.
+    pub(crate) fn within_quota(&self, allowed: usize) -> usize {
+        within_quota(&self.topology, allowed)
     }
 
     /// What the quota of the container leaves beyond whole CPUs.

@@ -3,7 +3,7 @@
 //! A quota of 1.5 CPUs is one thread and half of another. Two threads use it up
 //! after 75 ms of each 100, and then the kernel stops both for 25 ms; one thread
 //! leaves a third of it. So the pool takes the whole CPUs for its width, and one
-//! worker more for so much of every 2 ms that the quota is not used up. While it
+//! worker more for so much of every 4 ms that the quota is not used up. While it
 //! is off, regions are one slot narrower.
 //!
 //! An int8 token in a v1 group of 1.5 CPUs on a 2-vCPU Xeon, tokens per second

@@ -197,10 +197,13 @@ impl Pool {
     fn refresh(&self) {
         let threads = self.num_threads();
         if threads > 1 {
-            let cpus = self.plan.usable_cpus();
+            let allowed = self.plan.allowed_cpus();
+            let cpus = self.plan.within_quota(allowed);
             self.team.rival.set_cpus(cpus);
-            let shifts = self.team.duty().map_or(cpus, |duty| duty.width(self.plan.allowed_cpus()));
-            self.team.set_active(threads.min(shifts.max(cpus)));
+            self.team.set_active(threads.min(match self.team.duty() {
+                Some(duty) => duty.width(allowed),
+                None => cpus,
+            }));
         } else {
             self.team.set_active(1);
         }

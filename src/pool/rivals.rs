@@ -74,9 +74,9 @@ mod shared {
             COUNTS.crowded()
         }
 
-        /// Whether the CPUs are another pool's now.
+        /// Whether the CPUs, if pools share them, are another pool's now.
         pub(in crate::pool) fn elsewhere(&self) -> bool {
-            COUNTS.crowded() && ACTIVE.load(Ordering::Relaxed) != self.number
+            ACTIVE.load(Ordering::Relaxed) != self.number
         }
     }
 }

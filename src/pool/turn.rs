@@ -11,9 +11,9 @@
 //! store buffer between report and publication). Who finds the word taken
 //! queues in the lobby; its head looks again by naps and after 4 ms demands a
 //! hand-over. Strict hand-over would idle the pool for the time of a wake after
-//! every region, and a new caller may come up on the CPU of a worker. If nobody has moved for 20 ms the
-//! caller gives up and runs serially: a slot of the running region may be
-//! waiting for a lock that this very caller holds.
+//! every region, and a new caller may come up on the CPU of a worker. If nobody
+//! has moved for 20 ms the caller gives up and runs serially: a slot of the
+//! running region may be waiting for a lock that this very caller holds.
 
 use crate::sync::{AtomicU32, Condvar, Line, Mutex, MutexGuard, Ordering, UnsafeCell};
 

@@ -176,10 +176,13 @@ impl Ladder {
 
     #[cold]
     fn check(&mut self, rival: &Rival) -> bool {
-        self.left = if rival.crowded() { GLANCE } else { STRIDE };
-        if rival.elsewhere() {
-            self.left = 1;
-            crate::sync::yield_now();
+        self.left = STRIDE;
+        if rival.crowded() {
+            self.left = GLANCE;
+            if rival.elsewhere() {
+                self.left = 1;
+                crate::sync::yield_now();
+            }
         }
         let Some(begun) = self.begun else {
             self.begun = Some(std::time::Instant::now());

@@ -98,13 +98,11 @@ impl<I: Iterate> Whole<I> {
         let positions = source.positions();
         super::region::ranges(positions, self.iter.min_len(), source.unit(), |range| {
             assert!(range.start <= range.end && range.end <= positions, "a range of the source");
-            // SAFETY:
-            // - In bounds: asserted.
-            // - Not before this call: `iter` owns its source (`Iterate`), came
-            //   here by value, and `started` lets one call through.
-            // - Not twice by this call: `ranges` calls with ranges that do not
-            //   overlap, each once (its contract, and `for_each_range`'s).
-            // - Parts do not outlive the source: they borrow `self`.
+            // SAFETY: in bounds: asserted. Not before this call: `iter` owns its
+            // source (`Iterate`), came here by value, and `started` lets one call
+            // through. Not twice by this call: `ranges` calls with ranges that do
+            // not overlap, each once (its contract, and `for_each_range`'s). Parts
+            // do not outlive the source: they borrow `self`.
             f(range.start, unsafe { source.part(range) });
         });
     }

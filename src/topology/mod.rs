@@ -58,6 +58,7 @@ pub use cpuset::{CpuSet, MAX_CPUS};
 pub use facts::{CoreKind, Cpu, Quota, Rule, Topology, FULL_CAPACITY};
 pub use reason::Reason;
 pub use warn::{warnings, Warning};
+pub(crate) use width::within_quota;
 pub use width::{placement, usable_cpus, Settings, Width};
 
 impl Topology {
@@ -102,14 +103,13 @@ impl Topology {
 /// assert_eq!(usable_cpus_now(&topology), usable_cpus(&topology));
 /// ```
 pub fn usable_cpus_now(topology: &Topology) -> usize {
-    let now = current_mask();
-    width::usable_by(topology, now.as_ref().or(topology.mask.as_ref()))
+    within_quota(topology, allowed_cpus_now(topology))
 }
 
 /// The CPUs in the process's affinity mask of this moment.
 pub(crate) fn allowed_cpus_now(topology: &Topology) -> usize {
     let now = current_mask();
-    topology.allowed_by(now.as_ref().or(topology.mask.as_ref())).len().max(1)
+    topology.allowed_by(now.as_ref().or(topology.mask.as_ref())).len()
 }
 
 /// The process's affinity mask, where the system has such a thing.

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::cpuset::CpuSet;
 use super::facts::{CoreKind, Cpu, Topology, FULL_CAPACITY};
 use super::reason::Reason;
 
@@ -153,12 +152,11 @@ impl Width {
 /// assert!(usable_cpus(&Topology::detect()) >= 1);
 /// ```
 pub fn usable_cpus(topology: &Topology) -> usize {
-    usable_by(topology, topology.mask.as_ref())
+    within_quota(topology, topology.allowed().len())
 }
 
-/// As [`usable_cpus`], by another mask.
-pub(super) fn usable_by(topology: &Topology, mask: Option<&CpuSet>) -> usize {
-    let allowed = topology.allowed_by(mask).len();
+/// How many of so many CPUs in a mask the quota leaves, at least 1.
+pub(crate) fn within_quota(topology: &Topology, allowed: usize) -> usize {
     let limit = topology.quota.map_or(allowed, |quota| quota.whole_cpus());
     allowed.min(limit).max(1)
 }

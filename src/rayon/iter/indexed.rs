@@ -1,9 +1,9 @@
 //! Iterators that know their length, one item per position.
 
 use super::adapters::{Enumerate, MaxLen, MinLen, Zip};
-use super::gather::{vector, Gather, Stop};
+use super::gather::vector;
 use super::{IntoParallelIterator, ParallelIterator};
-use crate::rayon::raw::{Exact, Source, Whole};
+use crate::rayon::raw::{Exact, Source};
 
 /// A parallel iterator of known length whose items have indices. It runs as one
 /// region: as many contiguous ranges of items as the pool is wide, settled
@@ -132,16 +132,7 @@ pub trait IndexedParallelIterator: ParallelIterator + Exact {
     where
         P: Fn(Self::Item) -> bool + Sync + Send,
     {
-        let (whole, parts, stop) = (Whole::new(self), Gather::new(), Stop::new());
-        let iter = whole.iter();
-        whole.drive(|first, part| {
-            let mut items = iter.serial(first, part).take_while(|_| !stop.before(first));
-            if let Some(at) = items.position(&predicate) {
-                stop.found(first);
-                parts.put(first, first + at);
-            }
-        });
-        parts.in_order().next()
+        self.enumerate().find_map_first(|(i, item)| predicate(item).then_some(i))
     }
 }
 
