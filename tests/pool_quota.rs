@@ -4,40 +4,22 @@
 
 #[macro_use]
 mod common;
+#[path = "common/group.rs"]
+mod group;
 
+use group::Group;
 use rowpool::Pool;
 use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-const CPU: &str = "/sys/fs/cgroup/cpu";
-
 /// A group with a quota that this process is in.
-struct Group(PathBuf);
-
-impl Group {
-    fn enter(percent: u32) -> Option<Group> {
-        let dir = Path::new(CPU).join(format!("rowpool-quota-{}", std::process::id()));
-        let enter = || {
-            fs::create_dir(&dir)?;
-            let group = Group(dir.clone());
-            fs::write(dir.join("cpu.cfs_period_us"), "100000")?;
-            fs::write(dir.join("cpu.cfs_quota_us"), (percent * 1000).to_string())?;
-            fs::write(dir.join("cgroup.procs"), std::process::id().to_string())?;
-            Ok(group)
-        };
-        enter().inspect_err(|why: &std::io::Error| println!("skipped: {dir:?}: {why}")).ok()
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = fs::write(Path::new(CPU).join("cgroup.procs"), std::process::id().to_string());
-        let _ = fs::remove_dir(&self.0);
-    }
+fn quota(percent: u32) -> Option<Group> {
+    let quota = (percent * 1000).to_string();
+    let settings = [("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", &quota[..])];
+    let group = Group::enter("cpu", &settings);
+    group.inspect_err(|why| println!("skipped, a group cannot be had: {why}")).ok()
 }
 
 fn cpus() -> usize {
@@ -73,7 +55,7 @@ fn s1_a_fraction_is_worked_in_shifts() {
     bounded!();
     isolated!().run(|| {
         let before = cpus();
-        let Some(_group) = Group::enter(150) else { return };
+        let Some(_group) = quota(150) else { return };
         let pool = Pool::new(4).unwrap();
         assert_eq!((pool.num_threads(), pool.active_width()), (4, 1));
         let seen = seen(&pool, |seen| seen.len() == 2);
@@ -92,7 +74,7 @@ fn s1_whole_cpus_have_no_shifts() {
         bounded!();
         isolated!().env("QUOTA_OF_THIS_TEST", percent.to_string()).run(|| {
             let percent = std::env::var("QUOTA_OF_THIS_TEST").unwrap().parse().unwrap();
-            let Some(_group) = Group::enter(percent) else { return };
+            let Some(_group) = quota(percent) else { return };
             let pool = Pool::new(4).unwrap();
             let begun = Instant::now();
             let seen = seen(&pool, |_| begun.elapsed() > Duration::from_millis(50));
@@ -106,7 +88,7 @@ fn s1_whole_cpus_have_no_shifts() {
 fn dropped_in_every_shift() {
     bounded!();
     isolated!().run(|| {
-        let Some(_group) = Group::enter(150) else { return };
+        let Some(_group) = quota(150) else { return };
         for round in 0..60 {
             let pool = Pool::new(2).unwrap();
             let begun = Instant::now();

@@ -5,12 +5,14 @@
 
 #[macro_use]
 mod common;
+#[path = "common/group.rs"]
+mod group;
 
 use common::tasks::{await_named, named};
+use group::Group;
 use rowpool::{BuildError, Pool, PoolBuilder};
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const WANTED: usize = 8;
@@ -77,53 +79,36 @@ fn pools_under(limit: &dyn Fn(Option<usize>)) {
     assert_eq!(rowpool::threads::init_cpu_pool(), None, "it has run");
 }
 
-/// A control group (v1) of this process alone, gone when dropped.
-struct Pids(PathBuf);
-
-const PIDS: &str = "/sys/fs/cgroup/pids";
-
-impl Pids {
-    fn new() -> io::Result<Self> {
-        let group = Pids(PathBuf::from(format!("{PIDS}/rowpool-{}", std::process::id())));
-        if !PathBuf::from(format!("{PIDS}/cgroup.procs")).exists() {
-            return Err(io::Error::other("no pids controller of version 1"));
-        }
-        fs::create_dir(&group.0)?;
-        fs::write(group.0.join("cgroup.procs"), std::process::id().to_string())?;
-        fs::read_to_string(group.0.join("pids.current"))?;
-        Ok(group)
-    }
-
-    fn limit(&self, more: Option<usize>) {
-        let max = match more {
-            None => "max".to_owned(),
-            Some(more) => {
-                // Threads that were joined may be counted for a moment: what
-                // procfs lists is what will be left.
-                let mine = fs::read_dir("/proc/self/task").unwrap().count();
-                let current = || fs::read_to_string(self.0.join("pids.current")).unwrap();
-                while current().trim() != mine.to_string() {
-                    common::tasks::nap();
-                }
-                (mine + more).to_string()
-            }
-        };
-        fs::write(self.0.join("pids.max"), max).unwrap();
-    }
+/// A group that counts this process's threads.
+fn pids() -> io::Result<Group> {
+    let group = Group::enter("pids", &[])?;
+    fs::read_to_string(group.file("pids.current"))?;
+    Ok(group)
 }
 
-impl Drop for Pids {
-    fn drop(&mut self) {
-        let _ = fs::write(format!("{PIDS}/cgroup.procs"), std::process::id().to_string());
-        let _ = fs::remove_dir(&self.0);
-    }
+/// Lets the process in a pids group have so many more threads.
+fn limit(group: &Group, more: Option<usize>) {
+    let max = match more {
+        None => "max".to_owned(),
+        Some(more) => {
+            // Threads that were joined may be counted for a moment: what
+            // procfs lists is what will be left.
+            let mine = fs::read_dir("/proc/self/task").unwrap().count();
+            let current = || fs::read_to_string(group.file("pids.current")).unwrap();
+            while current().trim() != mine.to_string() {
+                common::tasks::nap();
+            }
+            (mine + more).to_string()
+        }
+    };
+    fs::write(group.file("pids.max"), max).unwrap();
 }
 
 #[test]
 fn refused_by_the_kernel() {
     bounded!();
-    isolated!().env("ROWPOOL_NUM_THREADS", WANTED.to_string()).run(|| match Pids::new() {
-        Ok(group) => pools_under(&|more| group.limit(more)),
+    isolated!().env("ROWPOOL_NUM_THREADS", WANTED.to_string()).run(|| match pids() {
+        Ok(group) => pools_under(&|more| limit(&group, more)),
         Err(error) => {
             let _ = writeln!(io::stderr(), "skipped, a pids group cannot be had: {error}");
         }
