@@ -15,7 +15,7 @@ mod support;
 use report::{Asked, Row};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::candidate::{ROWPOOL, SERIAL};
+use support::candidate::{BARRIER_POOLS, ROWPOOL, SERIAL};
 use support::child::{self, Hog};
 use support::rounds::{alternate, Series};
 use support::stats::ratios;
@@ -109,25 +109,24 @@ fn seconds(usual: f64) -> String {
 /// The series of some cases.
 struct Turns<C> {
     cases: Vec<C>,
-    series: Vec<Series<Option<f64>>>,
+    series: Vec<Series<f64>>,
 }
 
 impl<C: PartialEq> Turns<C> {
     fn play(cases: Vec<C>, usual: usize, mut turn: impl FnMut(&C) -> Option<f64>) -> Turns<C> {
-        let mut series = alternate(rounds(usual), cases.len(), |i| turn(&cases[i]));
-        series.iter_mut().for_each(|series| series.drop_if(Option::is_none));
+        let figure = |i: usize| turn(&cases[i]).unwrap_or(f64::NAN);
+        let mut series = alternate(rounds(usual), cases.len(), figure);
+        series.iter_mut().for_each(|series| series.drop_if(|figure| figure.is_nan()));
         Turns { cases, series }
     }
 
     fn figures(&self, case: &C) -> Vec<Option<f64>> {
         let at = self.cases.iter().position(|other| other == case);
-        let figure = |turn: &Option<f64>| turn.unwrap_or(f64::NAN);
-        at.map_or(Vec::new(), |at| self.series[at].paired(figure))
+        at.map_or(Vec::new(), |at| self.series[at].paired(|figure| *figure))
     }
 
     fn row(&self, at: usize, measure: &str, candidate: &str, unit: &str) -> Row {
-        let figure = |turn: &Option<f64>| turn.unwrap_or(f64::NAN);
-        Row::new(measure, candidate, &self.series[at], unit, figure)
+        Row::new(measure, candidate, &self.series[at], unit, |figure| *figure)
     }
 }
 
@@ -242,9 +241,8 @@ const SCENES: [Scene; 3] =
 
 fn barrier_pool(target: &Path) -> Option<Vec<Row>> {
     let path = build(target, "barrier-pool", "engine-barrier-pool")?;
-    // As support/barrier_pool.rs calls them.
-    const CANDLE: &str = "candle 0.11 BarrierPool";
-    let pools = [SERIAL.name, ROWPOOL.name, CANDLE, "candle 0.11 BarrierPool, chunked"];
+    let [candle, chunked] = BARRIER_POOLS;
+    let pools = [SERIAL.name, ROWPOOL.name, candle, chunked];
     let cases = SCENES.into_iter().flat_map(|scene| pools.map(|pool| (scene, pool)));
     let turns = Turns::play(cases.collect(), 7, |&((_, threads, hog), pool): &(Scene, &str)| {
         let _hog = match hog {
@@ -264,8 +262,8 @@ fn barrier_pool(target: &Path) -> Option<Vec<Row>> {
         let mut row = turns.row(at, scene.0, pool, "ms");
         if pool == ROWPOOL.name {
             let asked = Some(Asked::AtLeast(1.0));
-            row = row.compared("speed over candle's", speed(scene, CANDLE), asked);
-            row = row.compared("its chunked", speed(scene, pools[3]), asked);
+            row = row.compared("speed over candle's", speed(scene, candle), asked);
+            row = row.compared("its chunked", speed(scene, chunked), asked);
         }
         if scene != QUIET {
             row = row.compared("over its own quiet", speed(QUIET, pool), None);

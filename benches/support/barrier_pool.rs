@@ -4,6 +4,7 @@
 
 #![allow(dead_code)]
 
+use crate::support::candidate::BARRIER_POOLS;
 use crate::support::fork::{share, Candidate, Pool};
 use crate::support::who::empty_slots;
 use candle_core::utils::barrier_pool;
@@ -11,7 +12,7 @@ use std::ops::Range;
 
 /// A range for each thread.
 pub const CANDLE: Candidate =
-    Candidate { name: "candle 0.11 BarrierPool", threads: 2, open: |_, body| body(&mut Candle) };
+    Candidate { name: BARRIER_POOLS[0], threads: 2, open: |_, body| body(&mut Candle) };
 
 struct Candle;
 impl Pool for Candle {
@@ -27,11 +28,8 @@ impl Pool for Candle {
 }
 
 /// As candle calls it itself: eight chunks a thread, whoever comes takes one.
-pub const CANDLE_CHUNKED: Candidate = Candidate {
-    name: "candle 0.11 BarrierPool, chunked",
-    threads: 2,
-    open: |_, body| body(&mut Chunked),
-};
+pub const CANDLE_CHUNKED: Candidate =
+    Candidate { name: BARRIER_POOLS[1], threads: 2, open: |_, body| body(&mut Chunked) };
 
 struct Chunked;
 impl Pool for Chunked {

@@ -143,6 +143,11 @@ impl Pool for Scope {
     }
 }
 
+/// candle 0.11's pool, a range for each thread and as candle calls it itself:
+/// names of candidates that another package has (`barrier_pool.rs`).
+pub const BARRIER_POOLS: [&str; 2] =
+    ["candle 0.11 BarrierPool", "candle 0.11 BarrierPool, chunked"];
+
 /// Keeps the calling thread busy.
 pub fn busy(time: Duration) {
     let begun = Instant::now();
