@@ -1,8 +1,9 @@
 //! Settings of a pool, and its threads.
 
-use super::{nested, Pool, Team, Window, MAX_WIDTH};
+use super::{nested, Duty, Pool, Team, Window, MAX_WIDTH};
 use crate::machine::{self, Binding, Plan};
 use crate::sync::AtomicBool;
+use crate::topology::Topology;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -109,6 +110,7 @@ pub struct PoolBuilder {
     strict: bool,
     keep_worker_qos: bool,
     keep_caller_qos: Option<bool>,
+    topology: Option<Topology>,
 }
 
 impl fmt::Debug for PoolBuilder {
@@ -241,6 +243,25 @@ impl PoolBuilder {
         self
     }
 
+    /// The facts to plan by, in place of [`Topology::detect`]: a part of the
+    /// machine that the program has set aside, or another one, for tests. Its
+    /// mask bounds the workers where the system can bind to sets of CPUs (Linux,
+    /// Android). Mask and quota stay as given: the pool then asks the system
+    /// nothing.
+    ///
+    /// ```
+    /// use rowpool::topology::{Quota, Topology};
+    /// let mut facts = Topology::new(16);
+    /// facts.quota = Quota::new(300_000, 100_000);
+    /// let pool = rowpool::Pool::builder().width(8).topology(facts).build()?;
+    /// assert_eq!((pool.num_threads(), pool.active_width()), (8, 3));
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn topology(mut self, facts: Topology) -> Self {
+        self.topology = Some(facts);
+        self
+    }
+
     /// Builds the pool. Does not wait for its threads: regions are complete
     /// without them.
     ///
@@ -252,11 +273,11 @@ impl PoolBuilder {
     /// let pool = rowpool::Pool::builder().build()?;
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
-    pub fn build(self) -> Result<Pool, BuildError> {
+    pub fn build(mut self) -> Result<Pool, BuildError> {
         if self.width > MAX_WIDTH {
             return Err(BuildError::TooWide(self.width));
         }
-        let mut plan = Plan::new(self.width);
+        let mut plan = Plan::new(self.width, MAX_WIDTH, self.topology.take());
         if !crate::sync::ONE_WORD {
             plan.width.threads = 1;
         }
@@ -264,14 +285,14 @@ impl PoolBuilder {
         log::debug!("rowpool: {}", plan.width.reason);
         // Before the first thread, and before the team notes the generation.
         crate::sys::watch_forks();
-        let window = self.window.map_or_else(machine::spin_window, Window::fixed);
+        let window = self.window.or_else(machine::spin_window);
+        let window = window.map_or(Window::DEFAULT, Window::fixed);
         let pin = self.pin.unwrap_or_else(machine::pin_by_default);
         let weights = plan.weights();
         let weighted = weights.is_some();
+        let duty = plan.usable_at_first().quota.and_then(Duty::new);
         let mut pool = Pool {
-            team: Arc::new(
-                Team::new(threads - 1, window).with_weights(weights).with_duty(plan.duty()),
-            ),
+            team: Arc::new(Team::new(threads - 1, window).with_weights(weights).with_duty(duty)),
             workers: Vec::new(),
             plan,
             keep_caller_qos: self.keep_caller_qos.unwrap_or_else(machine::keep_caller_qos),
@@ -296,22 +317,6 @@ impl PoolBuilder {
         Ok(pool)
     }
 
-    /// Builds the process-wide pool that [`global`](crate::global) and
-    /// [`threads`](crate::threads) use. If it exists already, it stays as it is
-    /// and is returned; ask it for its width.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build).
-    ///
-    /// ```
-    /// let pool = rowpool::Pool::builder().width(2).build_global()?;
-    /// assert!(std::ptr::eq(pool, rowpool::global()));
-    /// # Ok::<(), rowpool::BuildError>(())
-    /// ```
-    pub fn build_global(self) -> Result<&'static Pool, BuildError> {
-        crate::global::install(self)
-    }
-
     fn spawn(
         &self,
         team: &Arc<Team>,
@@ -328,7 +333,6 @@ impl PoolBuilder {
         let raise = !self.keep_worker_qos;
         thread.spawn(move || {
             nested::mark_worker(Arc::as_ptr(&team) as usize);
-            crate::sys::adopt_process_mask();
             binding.apply(slot);
             if raise {
                 crate::sys::raise_worker_qos(slot);

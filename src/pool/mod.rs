@@ -24,7 +24,7 @@ mod worker;
 pub mod model;
 
 pub use builder::{BuildError, PoolBuilder, ThreadName};
-pub(crate) use duty::Duty;
+use duty::Duty;
 pub(crate) use gate::MAX_WIDTH;
 pub(crate) use job::Region;
 pub(crate) use nested::{inside, Inside};
@@ -196,17 +196,17 @@ impl Pool {
     /// Fits the active width to the CPUs that may be used now.
     fn refresh(&self) {
         let threads = self.num_threads();
-        if threads > 1 {
-            let allowed = self.plan.allowed_cpus();
-            let cpus = self.plan.within_quota(allowed);
-            self.team.rival.set_cpus(cpus);
-            self.team.set_active(threads.min(match self.team.duty() {
-                Some(duty) => duty.width(allowed),
-                None => cpus,
-            }));
-        } else {
-            self.team.set_active(1);
+        if threads == 1 {
+            return self.team.set_active(1);
         }
+        let Some(usable) = self.plan.usable_now() else { return };
+        self.team.rival.set_cpus(usable.cpus());
+        // Shifts are made for the quota that there was at first.
+        let same = usable.quota == self.plan.usable_at_first().quota;
+        self.team.set_active(threads.min(match self.team.duty().filter(|_| same) {
+            Some(duty) => duty.width(usable.allowed),
+            None => usable.cpus(),
+        }));
     }
 
     /// Runs a region of `items` items in at most so many slots, or as one slot
