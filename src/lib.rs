@@ -77,6 +77,8 @@ mod shapes;
 
 mod pool;
 
+mod policy;
+
 mod machine;
 pub mod topology;
 
@@ -90,6 +92,7 @@ pub use global::global;
 #[cfg(loom)]
 #[doc(hidden)]
 pub use pool::model;
+pub use policy::Policy;
 pub use pool::{BuildError, Pool, PoolBuilder, ThreadName};
 pub use rows::Work;
 pub use shapes::Rows;

@@ -3,7 +3,10 @@
 
 use crate::config::{self, Setting};
 use crate::partition::Weights;
-use crate::pool::{Duty, Window, MAX_WIDTH};
+use crate::policy::quota::QuotaShare;
+use crate::policy::spin::SpinWindow;
+use crate::policy::Policies;
+use crate::pool::{Notes, MAX_WIDTH};
 use crate::topology::{allowed_cpus_now, within_quota, Settings, Topology, Width};
 
 /// How wide a pool is, and where its workers go.
@@ -26,9 +29,10 @@ pub(crate) enum Binding {
 
 impl Plan {
     /// For `asked` threads; 0 asks the environment, then the machine.
-    pub(crate) fn new(asked: usize) -> Self {
+    pub(crate) fn new(asked: usize, notes: &mut Notes) -> Self {
         let settings = match asked {
-            0 => config::gemv_threads(config::env).map_or_else(Settings::default, clamped),
+            0 => config::gemv_threads(config::env)
+                .map_or_else(Settings::default, |set| clamped(set, notes)),
             _ => Settings { threads: Some(asked), source: "the program".into() },
         };
         let topology = Topology::detect();
@@ -54,8 +58,8 @@ impl Plan {
     }
 
     /// What the quota of the container leaves beyond whole CPUs.
-    pub(crate) fn duty(&self) -> Option<Duty> {
-        self.topology.quota.and_then(Duty::new)
+    pub(crate) fn quota_share(&self) -> Option<QuotaShare> {
+        self.topology.quota.and_then(QuotaShare::new)
     }
 
     /// Sizes of the slots, if the CPUs differ and workers can be kept on theirs.
@@ -101,9 +105,10 @@ impl Binding {
     }
 }
 
-fn clamped(set: Setting) -> Settings {
+fn clamped(set: Setting, notes: &mut Notes) -> Settings {
     if set.threads > MAX_WIDTH {
-        log::warn!("rowpool: {}={} is clamped to {MAX_WIDTH}", set.name, set.threads);
+        let text = format!("rowpool: {}={} is clamped to {MAX_WIDTH}", set.name, set.threads);
+        notes.add(log::Level::Warn, text);
     }
     Settings { threads: Some(set.threads.min(MAX_WIDTH)), source: set.name.into() }
 }
@@ -114,11 +119,18 @@ pub(crate) fn pin_by_default() -> bool {
 }
 
 /// The spin window where the program has not said.
-pub(crate) fn spin_window() -> Window {
-    config::spin_window(config::env).map_or(Window::DEFAULT, Window::fixed)
+pub(crate) fn spin_window() -> SpinWindow {
+    config::spin_window(config::env).map_or(SpinWindow::DEFAULT, SpinWindow::fixed)
 }
 
 /// Whether callers keep their scheduling class where the program has not said.
 pub(crate) fn keep_caller_qos() -> bool {
     config::keep_caller_qos(config::env)
+}
+
+/// The policies that the environment leaves on.
+pub(crate) fn policies(notes: &mut Notes) -> Policies {
+    config::policies(config::env, |name| {
+        notes.add(log::Level::Warn, format!("rowpool: ROWPOOL_WITHOUT={name}: no such policy"));
+    })
 }
