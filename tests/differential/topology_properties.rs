@@ -1,6 +1,6 @@
 //! Whatever a system says: a width of at least 1, inside the bounds, no panic.
 
-#[path = "topology_tree.rs"]
+#[path = "../topology_tree.rs"]
 mod tree;
 
 use std::collections::HashMap;
