@@ -89,10 +89,10 @@ mod sys;
 mod sync;
 
 pub use global::global;
+pub use policy::Policy;
 #[cfg(loom)]
 #[doc(hidden)]
 pub use pool::model;
-pub use policy::Policy;
 pub use pool::{BuildError, Pool, PoolBuilder, ThreadName};
 pub use rows::Work;
 pub use shapes::Rows;

@@ -22,11 +22,11 @@ pub(crate) use {
     model::{fence, guess, overwrite, sleep, Condvar, Instant, Mutex, MutexGuard},
 };
 
+#[cfg(all(not(loom), feature = "rayon-api"))]
+pub(crate) use parking_lot::Mutex as StaticMutex;
 /// For statics, which the model cannot have.
 #[cfg(all(loom, any(target_os = "linux", target_os = "android")))]
 pub(crate) use std::sync::atomic::AtomicU64 as StaticU64;
-#[cfg(loom)]
-pub(crate) use std::sync::Mutex as StaticMutex;
 pub(crate) use std::sync::atomic::{AtomicPtr as StaticPtr, AtomicU32 as StaticU32};
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 pub(crate) use AtomicU64 as StaticU64;

@@ -50,9 +50,8 @@ impl Lack {
     /// The thread was found to lack a CPU; `delay` is its account. Whether it
     /// does so often; `None` where that cannot be said yet.
     pub(crate) fn observe(&mut self, now: Instant, delay: Duration) -> Option<bool> {
-        let watched = |(begun, _): &(Instant, _)| {
-            now.saturating_duration_since(*begun) <= Self::FORGET
-        };
+        let watched =
+            |(begun, _): &(Instant, _)| now.saturating_duration_since(*begun) <= Self::FORGET;
         let Some((begun, before)) = self.watch.filter(watched) else {
             self.watch = Some((now, delay));
             return None;

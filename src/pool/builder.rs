@@ -315,7 +315,8 @@ impl PoolBuilder {
                     return Err(BuildError::Spawn { got: slot, wanted: threads, source });
                 }
                 Err(error) => {
-                    let text = format!("only {slot} of {threads} threads could be created: {error}");
+                    let text =
+                        format!("only {slot} of {threads} threads could be created: {error}");
                     notes.add(Level::Warn, format!("rowpool: {text}"));
                     break;
                 }

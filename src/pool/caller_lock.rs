@@ -365,9 +365,8 @@ mod queue {
         fn only_what_stands_still_for_long_is_given_up() {
             let now = Instant::now();
             let mut still = Still::default();
-            let mut look = |ms: u32, moves, blocked| {
-                still.for_long(moves, now + ms * MS, || blocked)
-            };
+            let mut look =
+                |ms: u32, moves, blocked| still.for_long(moves, now + ms * MS, || blocked);
             for ms in 0..20 {
                 assert!(!look(ms, 7, true), "after {ms} ms");
             }

@@ -64,7 +64,12 @@ impl Sleepers {
     /// Sleeps, unless `changed` says that there is news or a wake came since
     /// `wakes` were counted. True if somebody else ended the sleep: then the
     /// wake must be passed on.
-    pub(super) fn park(&self, worker: &WorkerState, wakes: u32, changed: impl Fn() -> bool) -> bool {
+    pub(super) fn park(
+        &self,
+        worker: &WorkerState,
+        wakes: u32,
+        changed: impl Fn() -> bool,
+    ) -> bool {
         // S1.
         worker.prepare_park(wakes);
         // Relaxed: the fence follows.

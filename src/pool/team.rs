@@ -257,9 +257,11 @@ impl Team {
     fn gates_of(&self, width: usize) -> &[Gate] {
         let workers = width - 1;
         let gates = if self.group == 1 { workers } else { workers.div_ceil(self.group) };
-        &self.gates[..gates - usize::from(super::failpoint::planted(
-            super::failpoint::Fault::LastGateUnpublished,
-        ) && gates > 1)]
+        &self.gates[..gates
+            - usize::from(
+                super::failpoint::planted(super::failpoint::Fault::LastGateUnpublished)
+                    && gates > 1,
+            )]
     }
 
     /// Starts fetching what `publish` will write.

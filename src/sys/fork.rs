@@ -69,9 +69,8 @@ fn word() -> &'static StaticU32 {
     // Acquire, from the exchange below: the word is there.
     let mut word = WORD.load(Ordering::Acquire);
     if word.is_null() {
-        let new = super::wiped_page().unwrap_or_else(|| {
-            std::ptr::from_mut(Box::leak(Box::new(StaticU32::new(0))))
-        });
+        let new = super::wiped_page()
+            .unwrap_or_else(|| std::ptr::from_mut(Box::leak(Box::new(StaticU32::new(0)))));
         // SAFETY: `in_child` is an `extern "C"` function without unwinding that
         // lives as long as the program; the other two handlers may be absent.
         // Registered twice, it does the same twice.
