@@ -3,13 +3,19 @@
 
 use crate::config::{self, Setting};
 use crate::partition::Weights;
+use crate::policy::spin::SpinWindow;
+use crate::policy::Policies;
 use crate::sync::{Instant, Mutex};
 use crate::topology::{Quota, Settings, Topology, Usable, Watch, Width};
+use log::Level;
 use std::time::Duration;
 
 /// How long a reading of the quota is good for. Reading costs 20 µs, and a new
 /// quota acts by periods of 100 ms.
 const QUOTA_IS_GOOD_FOR: Duration = Duration::from_millis(100);
+
+/// Takes what there is to log.
+pub(crate) type Note<'a> = &'a mut dyn FnMut(Level, String);
 
 /// How wide a pool is, and where its workers go.
 #[derive(Debug)]
@@ -45,10 +51,10 @@ impl Plan {
     /// For `asked` threads; 0 asks the environment, then the machine. The
     /// machine is the one that is `given`, or else this one; not more than
     /// `most` threads.
-    pub(crate) fn new(asked: usize, most: usize, given: Option<Topology>) -> Self {
+    pub(crate) fn new(asked: usize, most: usize, given: Option<Topology>, note: Note) -> Self {
         let settings = match asked {
             0 => config::gemv_threads(config::env)
-                .map_or_else(Settings::default, |set| clamped(set, most)),
+                .map_or_else(Settings::default, |set| clamped(set, most, note)),
             _ => Settings { threads: Some(asked), source: "the program".into() },
         };
         let real = given.is_none();
@@ -134,9 +140,10 @@ impl Binding {
     }
 }
 
-fn clamped(set: Setting, most: usize) -> Settings {
+fn clamped(set: Setting, most: usize, note: Note) -> Settings {
     if set.threads > most {
-        log::warn!("rowpool: {}={} is clamped to {most}", set.name, set.threads);
+        let text = format!("rowpool: {}={} is clamped to {most}", set.name, set.threads);
+        note(Level::Warn, text);
     }
     Settings { threads: Some(set.threads.min(most)), source: set.name.into() }
 }
@@ -146,12 +153,19 @@ pub(crate) fn pin_by_default() -> bool {
     config::pin(config::env)
 }
 
-/// The spin window where the program has not said, if the environment does.
-pub(crate) fn spin_window() -> Option<Duration> {
-    config::spin_window(config::env)
+/// The spin window where the program has not said.
+pub(crate) fn spin_window() -> SpinWindow {
+    config::spin_window(config::env).map_or(SpinWindow::DEFAULT, SpinWindow::fixed)
 }
 
 /// Whether callers keep their scheduling class where the program has not said.
 pub(crate) fn keep_caller_qos() -> bool {
     config::keep_caller_qos(config::env)
+}
+
+/// The policies that the environment leaves on.
+pub(crate) fn policies(note: Note) -> Policies {
+    config::policies(config::env, |name| {
+        note(Level::Warn, format!("rowpool: ROWPOOL_WITHOUT={name}: no such policy"));
+    })
 }

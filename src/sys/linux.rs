@@ -111,22 +111,70 @@ pub(crate) fn masks() -> [Vec<u64>; 4] {
     [mask_of(process), start, worker, mask_of(0)]
 }
 
-/// How often the calling thread has lost its CPU without giving it away. Never
-/// in the model, whose runs must not depend on the machine.
-pub(crate) fn preemptions() -> u64 {
+/// How long the calling thread has wanted a CPU and had none, ever: the second
+/// field of its schedstat (Documentation/scheduler/sched-stats). Never in the
+/// model, whose runs must not depend on the machine.
+pub(crate) fn run_delay() -> Option<std::time::Duration> {
     if cfg!(loom) {
-        return 0;
+        return None;
     }
-    // linux/resource.h; libc has no name for it on Android.
-    const RUSAGE_THREAD: libc::c_int = 1;
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is writable, and all zeros are a value of it, which stays
-    // where the call fails.
-    let usage = unsafe {
-        libc::getrusage(RUSAGE_THREAD, usage.as_mut_ptr());
-        usage.assume_init()
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let delay = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(std::time::Duration::from_nanos(delay))
+}
+
+/// The system's number of the calling thread.
+#[inline(always)]
+pub(crate) fn thread_number() -> u32 {
+    use std::cell::Cell;
+    thread_local! {
+        static NUMBER: Cell<u32> = const { Cell::new(0) };
+    }
+
+    #[cold]
+    fn ask() -> u32 {
+        // SAFETY: `gettid` always succeeds.
+        let number = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
+        NUMBER.with(|cell| cell.set(number));
+        number
+    }
+
+    match NUMBER.with(Cell::get) {
+        0 => ask(),
+        number => number,
+    }
+}
+
+/// Whether a thread of this process runs, or would if it had a CPU: its state
+/// (proc(5)) is not an interruptible sleep. False where nobody knows.
+pub(crate) fn thread_runs(number: u32) -> bool {
+    let stat = std::fs::read(format!("/proc/self/task/{number}/stat")).unwrap_or_default();
+    // The name before it may hold anything.
+    let state = stat.iter().rposition(|&byte| byte == b')').and_then(|end| stat.get(end + 2));
+    !cfg!(loom) && state.is_some_and(|&state| state != b'S')
+}
+
+/// A page of zeros that is zero again in a child of this process.
+pub(crate) fn wiped_page<T>() -> Option<*mut T> {
+    const SIZE: usize = 4096;
+    // SAFETY: a new private mapping somewhere; nothing else is touched.
+    let page = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            SIZE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
     };
-    usage.ru_nivcsw as u64
+    if page == libc::MAP_FAILED {
+        return None;
+    }
+    // Since Linux 4.14. Without it there is the handler of `pthread_atfork`.
+    // SAFETY: the mapping is ours.
+    unsafe { libc::madvise(page, SIZE, libc::MADV_WIPEONFORK) };
+    Some(page.cast())
 }
 
 /// Whether `bind_to` works here.

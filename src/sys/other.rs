@@ -27,8 +27,3 @@ pub(crate) fn bind_to(_cpus: &[usize]) -> bool {
 pub(crate) fn pin_to(_cpu: usize) -> bool {
     false
 }
-
-/// Not asked here: nothing has been measured that would use it.
-pub(crate) fn preemptions() -> u64 {
-    0
-}

@@ -54,8 +54,3 @@ pub(crate) fn bind_to(_cpus: &[usize]) -> bool {
 pub(crate) fn pin_to(cpu: usize) -> bool {
     cpu < usize::BITS as usize && core_affinity::set_for_current(core_affinity::CoreId { id: cpu })
 }
-
-/// Not asked here: nothing has been measured that would use it.
-pub(crate) fn preemptions() -> u64 {
-    0
-}

@@ -1,8 +1,8 @@
 //! Whatever a system says: a width of at least 1, inside the bounds, no panic.
 
-#[path = "common/records.rs"]
+#[path = "../common/records.rs"]
 mod records;
-#[path = "common/tree.rs"]
+#[path = "../common/tree.rs"]
 mod tree;
 
 use proptest::collection::{hash_map, vec};
@@ -249,6 +249,27 @@ proptest! {
         holds(&Topology::from_processor_records(&bytes, &mask), None);
     }
 
+    #[test]
+    fn lists_and_masks_say_the_same(cpus in vec(0..MAX_CPUS, 1..40)) {
+        let set: CpuSet = cpus.iter().copied().collect();
+        let word = |at: usize| (0..32).fold(0u32, |word, bit| word | u32::from(set.contains(at * 32 + bit)) << bit);
+        let words: Vec<String> = (0..MAX_CPUS / 32).rev().map(|at| format!("{:08x}", word(at))).collect();
+        let list = set.to_string();
+        for (name, text) in [("Cpus_allowed_list", list), ("Cpus_allowed", words.join(","))] {
+            let tree = tree::Tree::empty();
+            tree.write("proc/self/status", format!("{name}:\t{text}\n"));
+            let topology = Topology::read_from(tree.root());
+            prop_assert_eq!(topology.mask.as_ref(), Some(&set));
+            prop_assert_eq!(topology.online(), set.clone());
+        }
+        prop_assert!(cpus.iter().all(|&cpu| set.contains(cpu)));
+    }
+}
+
+proptest! {
+    // Each has threads.
+    #![proptest_config(config(60))]
+
     /// Facts that a program gives are in no order, and need make no sense.
     #[test]
     fn any_facts(
@@ -271,21 +292,5 @@ proptest! {
         let mut rows = [0; 100];
         pool.for_each_row(&mut rows, |row, out| *out = row + 1);
         prop_assert!(rows.iter().enumerate().all(|(row, &out)| out == row + 1));
-    }
-
-    #[test]
-    fn lists_and_masks_say_the_same(cpus in vec(0..MAX_CPUS, 1..40)) {
-        let set: CpuSet = cpus.iter().copied().collect();
-        let word = |at: usize| (0..32).fold(0u32, |word, bit| word | u32::from(set.contains(at * 32 + bit)) << bit);
-        let words: Vec<String> = (0..MAX_CPUS / 32).rev().map(|at| format!("{:08x}", word(at))).collect();
-        let list = set.to_string();
-        for (name, text) in [("Cpus_allowed_list", list), ("Cpus_allowed", words.join(","))] {
-            let tree = tree::Tree::empty();
-            tree.write("proc/self/status", format!("{name}:\t{text}\n"));
-            let topology = Topology::read_from(tree.root());
-            prop_assert_eq!(topology.mask.as_ref(), Some(&set));
-            prop_assert_eq!(topology.online(), set.clone());
-        }
-        prop_assert!(cpus.iter().all(|&cpu| set.contains(cpu)));
     }
 }
