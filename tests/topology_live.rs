@@ -106,14 +106,6 @@ fn said(mut command: Command) -> String {
     says.unwrap_or_else(|| panic!("{output:?}")).to_string()
 }
 
-/// Whether this is root; says so where it is not.
-fn root_for(what: &str) -> bool {
-    if !is_root() {
-        unchecked(what, "wants root", false);
-    }
-    is_root()
-}
-
 /// A control group of version 1, removed in the end.
 struct Group {
     dir: PathBuf,
@@ -126,19 +118,16 @@ impl Group {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         let what = format!("a group of version 1 with {controller}");
-        if !root_for(&what) {
-            return None;
-        }
+        let needs = format!("root cgroup1-{controller}");
         let Some(mount) = hierarchy(controller) else {
-            // Where version 2 has taken them all over.
-            unchecked(&what, "no such hierarchy", false);
+            unchecked(&what, &needs, "no such hierarchy");
             return None;
         };
         let dir = mount.join(format!("rowpool-{}-{next}", std::process::id()));
         match fs::create_dir(&dir) {
             Ok(()) => Some(Group { dir }),
             Err(error) => {
-                unchecked(&what, error, true);
+                unchecked(&what, &needs, error);
                 None
             }
         }
@@ -273,12 +262,10 @@ fn cpuset() {
 /// What the child says with the tree's `sys` mounted over `/sys`, in a mount
 /// namespace of its own. `None`, with a line, where that cannot be done.
 fn says_with_sys(tree: &tree::Tree) -> Option<String> {
-    if !root_for("another sysfs") {
-        return None;
-    }
     let probe = Command::new("unshare").args(["-m", "mount", "--bind", "/tmp", "/tmp"]).output();
-    if !probe.is_ok_and(|output| output.status.success()) {
-        unchecked("another sysfs", "`unshare -m` or `mount --bind` is not to be had", true);
+    if !is_root() || !probe.is_ok_and(|output| output.status.success()) {
+        let why = "`unshare -m` or `mount --bind` is not to be had";
+        unchecked("another sysfs", "root mounts", why);
         return None;
     }
     let sys = tree.root().join("sys");
@@ -297,7 +284,7 @@ fn says_with_sys(tree: &tree::Tree) -> Option<String> {
 fn mounted_hybrid() {
     let allowed: Vec<usize> = Topology::detect().allowed().iter().collect();
     let [first, .., last] = allowed[..] else {
-        unchecked("hybrid", "wants two CPUs", false);
+        unchecked("a hybrid machine", "cpus", "wants two CPUs");
         return;
     };
     let tree = tree::Tree::empty();
@@ -338,7 +325,9 @@ fn mounted_quota() {
     let smallest = match (v1, &v2[..]) {
         (Some(_), _) => "1.60",
         (None, [_, ..]) => "1.70",
-        (None, []) => return unchecked("mounted quota", "no cgroups are mounted", false),
+        (None, []) => {
+            return unchecked("a mounted quota", "root cgroup1-cpu", "no cgroups are mounted")
+        }
     };
     if let Some(says) = says_with_sys(&tree) {
         assert!(says.starts_with("1; ") && says.ends_with(&format!("; 1; {smallest}")), "{says}");

@@ -4,10 +4,18 @@ use std::fmt;
 
 use super::cpuset::{CpuSet, MAX_CPUS};
 
-/// [`Topology::bindable`] of the system that this is compiled for.
+/// CPU ids that threads can be bound to under Linux are below `CPU_SETSIZE`:
+/// core_affinity's set holds no id from here on, and aborts the process over one.
+pub(crate) const LINUX_BINDABLE: usize = 1024;
+
+/// Under Windows core_affinity binds by one mask of 64 bits, in the thread's own
+/// processor group.
+pub(crate) const WINDOWS_BINDABLE: usize = 64;
+
+/// On the system that this is compiled for; macOS has no such call.
 const BINDABLE: usize = match () {
-    _ if cfg!(any(target_os = "linux", target_os = "android")) => super::linux::BINDABLE,
-    _ if cfg!(windows) => super::windows::BINDABLE,
+    _ if cfg!(any(target_os = "linux", target_os = "android")) => LINUX_BINDABLE,
+    _ if cfg!(windows) => WINDOWS_BINDABLE,
     _ => 0,
 };
 
@@ -47,9 +55,7 @@ pub struct Topology {
     pub caller: Option<usize>,
     /// What told the performance cores from the others.
     pub rule: Rule,
-    /// CPU ids below this can be bound to: 1024 on Linux and Android
-    /// (`CPU_SETSIZE`), 64 on Windows (one processor group), 0 on macOS, which
-    /// has no such call.
+    /// CPU ids below this can be bound to.
     pub(crate) bindable: usize,
 }
 

@@ -9,17 +9,13 @@ use std::path::Path;
 use super::affinity::Masks;
 use super::cgroup::Groups;
 use super::cpuset::CpuSet;
-use super::facts::{Cpu, Rule, Topology};
+use super::facts::{Cpu, Rule, Topology, LINUX_BINDABLE};
 use super::kinds::Kinds;
 use super::parse;
 use super::tree::Tree;
 
 const CPUS: &str = "sys/devices/system/cpu";
 const NODES: &str = "sys/devices/system/node";
-
-/// `CPU_SETSIZE`: core_affinity's set holds no id from here on, and aborts the
-/// process over one.
-pub(crate) const BINDABLE: usize = 1024;
 
 /// A cache of this level or above makes a cluster; level 1 is private.
 const MIN_CLUSTER_LEVEL: u64 = 2;
@@ -38,8 +34,8 @@ pub(crate) fn read(root: &Path, masks: &Masks, parallelism: Option<usize>) -> To
     let online = online(&tree).or_else(|| mask(&[]));
     let mut topology = match (online, parallelism) {
         (Some(online), _) => describe(&tree, &online),
-        (None, Some(count)) => Topology::equal(count, Rule::Parallelism, BINDABLE),
-        (None, None) => Topology::equal(1, Rule::Nothing, BINDABLE),
+        (None, Some(count)) => Topology::equal(count, Rule::Parallelism, LINUX_BINDABLE),
+        (None, None) => Topology::equal(1, Rule::Nothing, LINUX_BINDABLE),
     };
     topology.mask = mask(&topology.cpus);
     topology.caller = topology.mask.as_ref().and_then(|mask| masks.bound(mask, &topology.cpus));
@@ -70,7 +66,7 @@ fn describe(tree: &Tree<'_>, online: &CpuSet) -> Topology {
     cores(tree, online, &mut cpus);
     nodes(tree, &mut cpus);
     clusters(tree, online, &mut cpus);
-    Topology::of(cpus, kinds.rule, BINDABLE)
+    Topology::of(cpus, kinds.rule, LINUX_BINDABLE)
 }
 
 /// Applies the rules in their order; reads only what the next one needs, since

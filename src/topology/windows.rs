@@ -1,14 +1,11 @@
 //! Windows: the records of `GetLogicalProcessorInformationEx`, as plain data.
 
 use super::cpuset::CpuSet;
-use super::facts::{CoreKind, Cpu, Rule, Topology, FULL_CAPACITY};
+use super::facts::{CoreKind, Cpu, Rule, Topology, FULL_CAPACITY, WINDOWS_BINDABLE};
 use super::kinds::NAMED_EFFICIENCY;
 
 /// CPUs of a processor group.
 const GROUP: usize = 64;
-
-/// core_affinity binds by one mask of 64 bits, in the thread's own group.
-pub(crate) const BINDABLE: usize = GROUP;
 
 /// Some CPUs of one processor group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +74,7 @@ pub(crate) fn topology(records: &Records, process: &CpuSet, parallelism: usize) 
     }
     let mut cpus: Vec<Cpu> = cpus.into_iter().flatten().collect();
     if cpus.is_empty() {
-        return Topology::equal(parallelism, Rule::Parallelism, BINDABLE);
+        return Topology::equal(parallelism, Rule::Parallelism, WINDOWS_BINDABLE);
     }
     for &(node, of) in &records.nodes {
         for cpu in of_group(&mut cpus, of) {
@@ -89,7 +86,7 @@ pub(crate) fn topology(records: &Records, process: &CpuSet, parallelism: usize) 
         0 | 1 => Rule::Uniform,
         _ => Rule::EfficiencyClass,
     };
-    Topology { mask: restriction(&cpus, process), ..Topology::of(cpus, rule, BINDABLE) }
+    Topology { mask: restriction(&cpus, process), ..Topology::of(cpus, rule, WINDOWS_BINDABLE) }
 }
 
 /// The efficiency classes that occur, ascending.

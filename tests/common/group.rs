@@ -76,9 +76,8 @@ impl Group {
             (None, None) => Err(io::Error::other("no cpu controller")),
         };
         let set = entered.and_then(|group| group.set_quota(percent).map(|()| group));
-        let say = |why: &io::Error| {
-            super::common::unchecked("a CPU quota", why, super::common::is_root());
-        };
+        let version = if unified("cpu").is_some() { "cgroup2-cpu" } else { "cgroup1-cpu" };
+        let say = |why: &io::Error| super::common::unchecked("a CPU quota", version, why);
         set.inspect_err(say).ok()
     }
 
