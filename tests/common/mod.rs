@@ -1,13 +1,11 @@
 //! What the tests of behaviour share. Each test binary uses a part of it.
-//!
-//! `cpus.rs` is not listed here: it changes what a whole binary believes of its
-//! machine, so a binary that wants it says `#[path = "common/cpus.rs"] mod cpus;`.
 
 #![allow(dead_code, unused_imports, unused_macros, reason = "every binary uses a part")]
 
 mod bound;
 mod checked;
 mod child;
+pub mod cpus;
 mod crew;
 mod logs;
 #[cfg(any(target_os = "linux", target_os = "android"))]
