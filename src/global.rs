@@ -28,6 +28,24 @@ pub fn global() -> &'static Pool {
     }
 }
 
+impl PoolBuilder {
+    /// Builds the process-wide pool that [`global`](crate::global) and
+    /// [`threads`](crate::threads) use. If it exists already, it stays as it is
+    /// and is returned; ask it for its width.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).build_global()?;
+    /// assert!(std::ptr::eq(pool, rowpool::global()));
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn build_global(self) -> Result<&'static Pool, BuildError> {
+        install(self)
+    }
+}
+
 /// The pool, if it has been built.
 pub(crate) fn built() -> Option<&'static Pool> {
     // Acquire, from `install`: the pool is there.

@@ -3,9 +3,11 @@
 use super::team::{Setup, Team};
 use super::{context, Pool, MAX_WIDTH};
 use crate::machine::{self, Binding, Plan};
+use crate::policy::quota::QuotaShare;
 use crate::policy::spin::SpinWindow;
 use crate::policy::Policy;
 use crate::sync::AtomicBool;
+use crate::topology::Topology;
 use log::Level;
 use std::fmt;
 use std::io;
@@ -113,6 +115,7 @@ pub struct PoolBuilder {
     strict: bool,
     keep_worker_qos: bool,
     keep_caller_qos: Option<bool>,
+    topology: Option<Topology>,
     without: Vec<Policy>,
 }
 
@@ -247,6 +250,25 @@ impl PoolBuilder {
         self
     }
 
+    /// The facts to plan by, in place of [`Topology::detect`]: a part of the
+    /// machine that the program has set aside, or another one, for tests. Its
+    /// mask bounds the workers where the system can bind to sets of CPUs (Linux,
+    /// Android). Mask and quota stay as given: the pool then asks the system
+    /// nothing.
+    ///
+    /// ```
+    /// use rowpool::topology::{Quota, Topology};
+    /// let mut facts = Topology::new(16);
+    /// facts.quota = Quota::new(300_000, 100_000);
+    /// let pool = rowpool::Pool::builder().width(8).topology(facts).build()?;
+    /// assert_eq!((pool.num_threads(), pool.active_width()), (8, 3));
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn topology(mut self, facts: Topology) -> Self {
+        self.topology = Some(facts);
+        self
+    }
+
     /// Switches a policy off, as `ROWPOOL_WITHOUT` does: for who hunts a fault, or
     /// measures what it gains. Results are the same without any of them.
     ///
@@ -279,17 +301,18 @@ impl PoolBuilder {
     }
 
     /// Builds the pool; what there is to log is kept in `notes`.
-    pub(crate) fn build_with(self, notes: &mut Notes) -> Result<Pool, BuildError> {
+    pub(crate) fn build_with(mut self, notes: &mut Notes) -> Result<Pool, BuildError> {
         if self.width > MAX_WIDTH {
             return Err(BuildError::TooWide(self.width));
         }
-        let mut plan = Plan::new(self.width, notes);
+        let mut note = |level, text| notes.add(level, text);
+        let mut plan = Plan::new(self.width, MAX_WIDTH, self.topology.take(), &mut note);
         if !crate::sync::ONE_WORD {
             plan.width.threads = 1;
         }
         let threads = plan.width.threads;
-        notes.add(Level::Debug, format!("rowpool: {}", plan.width.reason));
-        let named = machine::policies(notes);
+        note(Level::Debug, format!("rowpool: {}", plan.width.reason));
+        let named = machine::policies(&mut note);
         let weights = plan.weights();
         let weighted = weights.is_some();
         let team = Team::new(Setup {
@@ -297,7 +320,7 @@ impl PoolBuilder {
             window: self.window.map_or_else(machine::spin_window, SpinWindow::fixed),
             policies: self.without.iter().fold(named, |on, &policy| on.without(policy)),
             weights,
-            quota: plan.quota_share(),
+            quota: plan.usable_at_first().quota.and_then(QuotaShare::new),
         });
         let pin = self.pin.unwrap_or_else(machine::pin_by_default);
         let mut pool = Pool {
@@ -326,22 +349,6 @@ impl PoolBuilder {
         Ok(pool)
     }
 
-    /// Builds the process-wide pool that [`global`](crate::global) and
-    /// [`threads`](crate::threads) use. If it exists already, it stays as it is
-    /// and is returned; ask it for its width.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build).
-    ///
-    /// ```
-    /// let pool = rowpool::Pool::builder().width(2).build_global()?;
-    /// assert!(std::ptr::eq(pool, rowpool::global()));
-    /// # Ok::<(), rowpool::BuildError>(())
-    /// ```
-    pub fn build_global(self) -> Result<&'static Pool, BuildError> {
-        crate::global::install(self)
-    }
-
     fn spawn(
         &self,
         team: &Arc<Team>,
@@ -360,7 +367,6 @@ impl PoolBuilder {
             context::mark_worker(Arc::as_ptr(&team) as usize);
             // A logger's panic, for one.
             caught(|| {
-                crate::sys::adopt_process_mask();
                 binding.apply(slot);
                 if raise {
                     crate::sys::raise_worker_qos(slot);

@@ -28,6 +28,7 @@ pub(crate) use job::Region;
 
 use crate::machine::Plan;
 use crate::partition::Split;
+use crate::policy::quota::QuotaShare;
 use crate::sync::{AtomicBool, Ordering};
 use crate::topology::Reason;
 use job::OwnedJob;
@@ -191,12 +192,12 @@ impl Pool {
 
     /// Fits the active width to the CPUs that may be used now.
     fn refresh(&self) {
-        if self.num_threads() > 1 {
-            let allowed = self.plan.allowed_cpus();
-            self.team.set_cpus(allowed, self.plan.within_quota(allowed));
-        } else {
-            self.team.set_active(1);
+        if self.num_threads() == 1 {
+            return self.team.set_active(1);
         }
+        let Some(usable) = self.plan.usable_now() else { return };
+        let share = usable.quota.and_then(QuotaShare::new);
+        self.team.set_cpus(usable.allowed, usable.cpus(), share);
     }
 
     /// Runs a region of `items` items in at most so many slots, or as one slot

@@ -87,6 +87,8 @@ struct Facts {
     lost: AtomicUsize,
     /// Whether the caller's CPU was shared, when it looked last.
     caller_shares: AtomicBool,
+    /// Whether the quota is still that of `Team::quota`.
+    share_holds: AtomicBool,
 }
 
 /// Cost of a fork until it has been measured, in ns.
@@ -125,6 +127,7 @@ impl Team {
                 fork_ns: AtomicU64::new(FORK_NS),
                 lost: AtomicUsize::new(0),
                 caller_shares: AtomicBool::new(false),
+                share_holds: AtomicBool::new(true),
             }),
             weights,
             policies,
@@ -148,7 +151,7 @@ impl Team {
 
     /// The same without the worker that works for a part of the time.
     pub(crate) fn active_always(&self) -> usize {
-        self.quota.map_or(self.active(), |share| share.without(self.active()))
+        self.share().map_or(self.active(), |share| share.without(self.active()))
     }
 
     /// Changes the number of slots, if nobody else has changed it.
@@ -168,10 +171,20 @@ impl Team {
         self.others.count(before - 1, width - 1);
     }
 
-    /// How many CPUs the process may use now: the width follows.
-    pub(crate) fn set_cpus(&self, allowed: usize, within_quota: usize) {
+    /// How many CPUs the process may use now, and what the quota of now leaves
+    /// beyond whole ones: the width follows.
+    pub(crate) fn set_cpus(&self, allowed: usize, within_quota: usize, now: Option<QuotaShare>) {
         self.others.set_cpus(within_quota);
-        self.set_active(self.quota.map_or(within_quota, |share| share.width(allowed)));
+        // Relaxed: as in `active`.
+        self.facts.share_holds.store(now == self.quota, Ordering::Relaxed);
+        self.set_active(self.share().map_or(within_quota, |share| share.width(allowed)));
+    }
+
+    /// What the quota leaves beyond whole CPUs, as long as it is the one that the
+    /// workers were made for.
+    pub(super) fn share(&self) -> Option<QuotaShare> {
+        // Relaxed: as in `active`.
+        self.quota.filter(|_| self.facts.share_holds.load(Ordering::Relaxed))
     }
 
     /// Measured cost of an empty region in ns.

@@ -145,7 +145,12 @@ impl Team {
         }
         let left = Instant::now();
         let shares = self.caller_shares();
-        if let Some(absence) = between.decide(left, stalled, shares, crate::sys::run_delay) {
+        let absence = between.decide(left, stalled, shares, crate::sys::run_delay);
+        if self.quota != self.share() && absence.is_some_and(|away| away.width.is_some()) {
+            // For a quota that is no more.
+            return between.slept();
+        }
+        if let Some(absence) = absence {
             self.be_away(absence, gate, state);
             between.returned(left, Instant::now());
         }

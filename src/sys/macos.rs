@@ -65,14 +65,6 @@ pub(crate) fn qos_name() -> Option<&'static str> {
     Some(qos::name(class()))
 }
 
-/// There are no masks here.
-pub(crate) fn allowed_cpus() -> Vec<usize> {
-    Vec::new()
-}
-
-/// There are no masks here.
-pub(crate) fn adopt_process_mask() {}
-
 /// No worker's mask is asked for here.
 pub(crate) fn note_unbound_worker() {}
 

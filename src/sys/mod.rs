@@ -6,8 +6,7 @@
 //! | `raise_worker_qos(slot)` | gives the calling worker the class that suits inference |
 //! | `raise_caller_qos()` | raises a calling thread of a low class, once |
 //! | `qos_name()` | the calling thread's class, where there is such a thing |
-//! | `allowed_cpus()` | the CPUs of the process's mask, ascending; empty if unknown |
-//! | `adopt_process_mask()` | takes the process's mask for the calling thread |
+//! | `masks()` | Linux: the affinity masks that tell the process's |
 //! | `note_unbound_worker()` | the calling worker's mask is the process's from now on |
 //! | `pin_to(cpu)` | binds the calling thread to one CPU; false if it cannot |
 //! | `run_delay()` | how long the calling thread has wanted a CPU and had none; `None` if unknown |

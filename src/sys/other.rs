@@ -12,14 +12,6 @@ pub(crate) fn qos_name() -> Option<&'static str> {
     None
 }
 
-/// Unknown.
-pub(crate) fn allowed_cpus() -> Vec<usize> {
-    Vec::new()
-}
-
-/// No masks are known here.
-pub(crate) fn adopt_process_mask() {}
-
 /// No worker's mask is asked for here.
 pub(crate) fn note_unbound_worker() {}
 

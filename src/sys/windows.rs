@@ -39,14 +39,6 @@ pub(crate) fn qos_name() -> Option<&'static str> {
     None
 }
 
-/// Known to `topology`, which reads it with the groups.
-pub(crate) fn allowed_cpus() -> Vec<usize> {
-    Vec::new()
-}
-
-/// New threads start with the process's mask here.
-pub(crate) fn adopt_process_mask() {}
-
 /// No worker's mask is asked for here.
 pub(crate) fn note_unbound_worker() {}
 
