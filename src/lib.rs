@@ -72,7 +72,8 @@ pub mod par;
 pub mod threads;
 
 mod global;
-mod rows;
+
+#[macro_use]
 mod shapes;
 
 mod pool;
@@ -90,6 +91,5 @@ pub use global::global;
 #[cfg(loom)]
 #[doc(hidden)]
 pub use pool::model;
-pub use pool::{BuildError, Pool, PoolBuilder, ThreadName};
-pub use rows::Work;
+pub use pool::{BuildError, Pool, PoolBuilder, ThreadName, Work};
 pub use shapes::Rows;

@@ -1,6 +1,6 @@
 //! Settings of a pool, and its threads.
 
-use super::{nested, Pool, Team, Window, MAX_WIDTH};
+use super::{nested, Own, Pool, Team, Window, MAX_WIDTH};
 use crate::machine::{self, Binding, Plan};
 use crate::sync::AtomicBool;
 use std::fmt;
@@ -272,15 +272,15 @@ impl PoolBuilder {
             team: Arc::new(
                 Team::new(threads - 1, window).with_weights(weights).with_duty(plan.duty()),
             ),
-            workers: Vec::new(),
-            plan,
+            own: Arc::new(Own { workers: Vec::new(), plan, ran_serially: AtomicBool::new(false) }),
             keep_caller_qos: self.keep_caller_qos.unwrap_or_else(machine::keep_caller_qos),
-            ran_serially: AtomicBool::new(false),
+            ops_per_item: None,
         };
+        let own = Arc::get_mut(&mut pool.own).expect("nobody else has it yet");
         for slot in 1..threads {
-            let binding = pool.plan.binding(slot, pin, weighted);
+            let binding = own.plan.binding(slot, pin, weighted);
             match self.spawn(&pool.team, slot, binding) {
-                Ok(worker) => pool.workers.push(worker),
+                Ok(worker) => own.workers.push(worker),
                 Err(source) if self.strict => {
                     return Err(BuildError::Spawn { got: slot, wanted: threads, source });
                 }

@@ -5,6 +5,7 @@ mod builder;
 mod duty;
 mod fault;
 mod gate;
+mod hint;
 mod job;
 mod join;
 mod ledger;
@@ -26,6 +27,7 @@ pub mod model;
 pub use builder::{BuildError, PoolBuilder, ThreadName};
 pub(crate) use duty::Duty;
 pub(crate) use gate::MAX_WIDTH;
+pub use hint::Work;
 pub(crate) use job::Region;
 pub(crate) use nested::{inside, Inside};
 pub(crate) use wait::Window;
@@ -72,9 +74,17 @@ const OPS_PER_NS: u64 = 20;
 #[derive(Debug)]
 pub struct Pool {
     team: Arc<Team>,
+    own: Arc<Own>,
+    keep_caller_qos: bool,
+    /// What a [`Work`] says of an item.
+    ops_per_item: Option<u64>,
+}
+
+/// What only the pool has, and not its team.
+#[derive(Debug)]
+struct Own {
     workers: Vec<JoinHandle<()>>,
     plan: Plan,
-    keep_caller_qos: bool,
     /// Whether a region has been run serially.
     ran_serially: AtomicBool,
 }
@@ -117,7 +127,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn num_threads(&self) -> usize {
-        self.workers.len() + 1
+        self.own.workers.len() + 1
     }
 
     /// Slots that a region uses now: [`num_threads`](Self::num_threads), but
@@ -151,7 +161,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn reason(&self) -> &Reason {
-        &self.plan.width.reason
+        &self.own.plan.width.reason
     }
 
     /// Hint: work is coming. Sleeping workers get up and spin for a window, so
@@ -190,15 +200,15 @@ impl Pool {
     /// Whether a region has been opened, were it of one slot.
     pub(crate) fn has_run(&self) -> bool {
         // Relaxed: says that it happened, orders nothing.
-        self.team.has_run() || self.ran_serially.load(Ordering::Relaxed)
+        self.team.has_run() || self.own.ran_serially.load(Ordering::Relaxed)
     }
 
     /// Fits the active width to the CPUs that may be used now.
     fn refresh(&self) {
         let threads = self.num_threads();
         if threads > 1 {
-            let allowed = self.plan.allowed_cpus();
-            let cpus = self.plan.within_quota(allowed);
+            let allowed = self.own.plan.allowed_cpus();
+            let cpus = self.own.plan.within_quota(allowed);
             self.team.rival.set_cpus(cpus);
             self.team.set_active(threads.min(match self.team.duty() {
                 Some(duty) => duty.width(allowed),
@@ -227,8 +237,8 @@ impl Pool {
                 return unsafe { self.team.step(width, hint(work), &Parcel::new(region).job()) };
             }
             // Relaxed: see `has_run`. Read first: the line stays shared.
-            if !self.ran_serially.load(Ordering::Relaxed) {
-                self.ran_serially.store(true, Ordering::Relaxed);
+            if !self.own.ran_serially.load(Ordering::Relaxed) {
+                self.own.ran_serially.store(true, Ordering::Relaxed);
             }
             // SAFETY: the borrows live (contract), and the one slot there is
             // runs once.
@@ -263,10 +273,12 @@ fn hint(work: Option<u64>) -> Option<Duration> {
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        let own = Arc::get_mut(&mut self.own).expect("a hint's copies are not counted");
+        let workers = std::mem::take(&mut own.workers);
         if self.team.orphaned() {
             // Dropping a handle detaches a thread by an id that may belong to
             // another thread in this process by now.
-            self.workers.drain(..).for_each(std::mem::forget);
+            workers.into_iter().for_each(std::mem::forget);
             return;
         }
         self.team.stop();
@@ -274,7 +286,7 @@ impl Drop for Pool {
             // A worker cannot join itself; the team outlives it by its `Arc`.
             return;
         }
-        for worker in self.workers.drain(..) {
+        for worker in workers {
             // A worker catches every panic, so there is no error to report.
             let _ = worker.join();
         }
