@@ -5,10 +5,9 @@ use crate::sync::{OnceLock, StaticMutex};
 
 static POOL: OnceLock<Pool> = OnceLock::new();
 
-/// The process-wide pool; the first call builds it, with the default width
-/// (`ROWPOOL_NUM_THREADS`, then `FERROX_GEMV_THREADS`, `FERROX_CPU_THREADS`,
-/// `RAYON_NUM_THREADS`, then the machine's). It is never joined, not even at
-/// exit.
+/// The process-wide pool; the first call builds it, with the
+/// [default width](crate#environment-variables). It is never joined, not even
+/// at exit.
 ///
 /// ```
 /// let mut rows = [0; 8];

@@ -1,8 +1,8 @@
 //! Shapes as free functions, on the process-wide pool ([`global`](crate::global)):
 //! those that take the place of a function of ferrox's `par` or of a chain of
-//! rayon's, under the name that they have on [`Pool`](crate::Pool). The tables
-//! that map those to these are in `docs/MOVING.md`. All other shapes, and work hints,
-//! are on the pool: `rowpool::global().with_work(cols).for_each_row(..)`.
+//! rayon's (see the tables in `docs/MOVING.md`), under the name that they have on
+//! [`Pool`](crate::Pool). All other shapes, and work hints, are on the pool:
+//! `rowpool::global().with_work(cols).for_each_row(..)`.
 //!
 //! ```
 //! use rowpool::par;

@@ -67,7 +67,7 @@ shape! {
     }
 }
 
-/// One output of a region that has several ([`Pool::rows_of`]): its rows, and
+/// One output of a region that has several ([`Pool::rows_of`](crate::Pool::rows_of)): its rows, and
 /// what one of them costs.
 ///
 /// ```
