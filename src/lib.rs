@@ -67,7 +67,7 @@ pub use global::global;
 #[cfg(loom)]
 #[doc(hidden)]
 pub use pool::model;
-pub use pool::{BuildError, Pool, PoolBuilder, ThreadName, Work};
+pub use pool::{BuildError, Pool, PoolBuilder, Work};
 pub use shapes::Rows;
 
 /// Pages of the repository, in its documentation alone.

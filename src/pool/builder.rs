@@ -53,14 +53,7 @@ impl std::error::Error for BuildError {
     }
 }
 
-/// A name for the threads of a pool: a text, which gets the slot appended
-/// (`"gemv"` gives `gemv-1`, `gemv-2`), or a function of the slot.
-///
-/// ```
-/// let build = rowpool::Pool::builder().width(2);
-/// let pool = build.thread_name(|slot: usize| format!("row {slot}")).build()?;
-/// # Ok::<(), rowpool::BuildError>(())
-/// ```
+/// A name for the threads of a pool. Nobody outside needs to name the trait.
 pub trait ThreadName {
     /// The name of the thread that owns `slot`.
     fn name(&self, slot: usize) -> String;
@@ -150,10 +143,14 @@ impl PoolBuilder {
         self
     }
 
-    /// Names the threads; the default is `"rowpool"`.
+    /// Names the threads: by a text, which gets the slot appended (`"gemv"` gives
+    /// `gemv-1`, `gemv-2`; the default is `"rowpool"`), or by a function of the
+    /// slot.
     ///
     /// ```
     /// let pool = rowpool::Pool::builder().width(2).thread_name("gemv").build()?;
+    /// let by_slot = |slot: usize| format!("row {slot}");
+    /// let pool = rowpool::Pool::builder().width(2).thread_name(by_slot).build()?;
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn thread_name(mut self, name: impl ThreadName + 'static) -> Self {

@@ -24,7 +24,7 @@ mod worker;
 #[cfg(loom)]
 pub mod model;
 
-pub use builder::{BuildError, PoolBuilder, ThreadName};
+pub use builder::{BuildError, PoolBuilder};
 pub(crate) use duty::Duty;
 pub(crate) use gate::MAX_WIDTH;
 pub use hint::Work;

@@ -37,10 +37,9 @@ macro_rules! shape {
             " [`Pool::", stringify!($name), "`](crate::Pool::", stringify!($name), ")",
             " on the process-wide pool.",
         )]
-        ///
-        /// ```
+        #[doc = "\n ```"]
         $(#[doc = $line])+
-        /// ```
+        #[doc = " ```"]
         #[inline]
         pub fn $name $(<$($of $(: $bound)?),+>)? ($($arg: $ty),*) $(-> $value)? {
             $crate::global().$name($($arg),*)
