@@ -7,10 +7,9 @@ use crate::sync::{Ordering, StaticPtr};
 /// its parent's, and a logger or a start hook for this very thread.
 static POOL: StaticPtr<Pool> = StaticPtr::new(std::ptr::null_mut());
 
-/// The process-wide pool; the first call builds it, with the default width
-/// (`ROWPOOL_NUM_THREADS`, then `FERROX_GEMV_THREADS`, `FERROX_CPU_THREADS`,
-/// `RAYON_NUM_THREADS`, then the machine's). It is never joined, not even at
-/// exit.
+/// The process-wide pool; the first call builds it, with the
+/// [default width](crate#environment-variables). It is never joined, not even
+/// at exit.
 ///
 /// ```
 /// let mut rows = [0; 8];

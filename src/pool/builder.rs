@@ -1,7 +1,7 @@
 //! Settings of a pool, and its threads.
 
 use super::team::{Setup, Team};
-use super::{context, Pool, MAX_WIDTH};
+use super::{context, Own, Pool, MAX_WIDTH};
 use crate::machine::{self, Binding, Plan};
 use crate::policy::quota::QuotaShare;
 use crate::policy::spin::SpinWindow;
@@ -59,14 +59,7 @@ impl std::error::Error for BuildError {
     }
 }
 
-/// A name for the threads of a pool: a text, which gets the slot appended
-/// (`"gemv"` gives `gemv-1`, `gemv-2`), or a function of the slot.
-///
-/// ```
-/// let build = rowpool::Pool::builder().width(2);
-/// let pool = build.thread_name(|slot: usize| format!("row {slot}")).build()?;
-/// # Ok::<(), rowpool::BuildError>(())
-/// ```
+/// A name for the threads of a pool. Nobody outside needs to name the trait.
 pub trait ThreadName {
     /// The name of the thread that owns `slot`.
     fn name(&self, slot: usize) -> String;
@@ -159,10 +152,14 @@ impl PoolBuilder {
         self
     }
 
-    /// Names the threads; the default is `"rowpool"`.
+    /// Names the threads: by a text, which gets the slot appended (`"gemv"` gives
+    /// `gemv-1`, `gemv-2`; the default is `"rowpool"`), or by a function of the
+    /// slot.
     ///
     /// ```
     /// let pool = rowpool::Pool::builder().width(2).thread_name("gemv").build()?;
+    /// let by_slot = |slot: usize| format!("row {slot}");
+    /// let pool = rowpool::Pool::builder().width(2).thread_name(by_slot).build()?;
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn thread_name(mut self, name: impl ThreadName + 'static) -> Self {
@@ -325,15 +322,15 @@ impl PoolBuilder {
         let pin = self.pin.unwrap_or_else(machine::pin_by_default);
         let mut pool = Pool {
             team: Arc::new(team),
-            workers: Vec::new(),
-            plan,
+            own: Arc::new(Own { workers: Vec::new(), plan, ran_serially: AtomicBool::new(false) }),
             keep_caller_qos: self.keep_caller_qos.unwrap_or_else(machine::keep_caller_qos),
-            ran_serially: AtomicBool::new(false),
+            ops_per_item: None,
         };
+        let own = Arc::get_mut(&mut pool.own).expect("nobody else has it yet");
         for slot in 1..threads {
-            let binding = pool.plan.binding(slot, pin, weighted);
+            let binding = own.plan.binding(slot, pin, weighted);
             match self.spawn(&pool.team, slot, binding) {
-                Ok(worker) => pool.workers.push(worker),
+                Ok(worker) => own.workers.push(worker),
                 Err(source) if self.strict => {
                     return Err(BuildError::Spawn { got: slot, wanted: threads, source });
                 }

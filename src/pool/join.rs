@@ -23,9 +23,11 @@ const MEASURE_FIRST: u32 = 64;
 const SAMPLES: usize = 15;
 /// Looks that a fork takes, until it has been measured.
 const LOOKS: u32 = 3;
-/// How many forks an owner may be late, hot. Less than that would never let a
-/// worker come back that looks, yields or reads a clock in the wrong moment.
+/// How many forks an owner may be late, hot; and when one was absent just now,
+/// for some ms probably. Less than that would never let a worker come back that
+/// looks, yields or reads a clock in the wrong moment.
 const GRACE: u32 = 8;
+const GRACE_ABSENT: u32 = 4;
 
 /// What callers know of their pool, handed on with the caller lock.
 #[derive(Debug)]
@@ -35,6 +37,8 @@ pub(crate) struct CallerState {
     lack: (usize, Lack),
     /// Looks at the done epochs that a measured fork takes.
     looks: u32,
+    /// Whether an owner was late in the last region without being asleep.
+    absent: bool,
     /// Regions until the fork is measured.
     until_measured: u32,
 }
@@ -45,6 +49,7 @@ impl CallerState {
             wake: WakePolicy::new(wake),
             lack: (0, Lack::default()),
             looks: LOOKS,
+            absent: false,
             until_measured: MEASURE_FIRST,
         }
     }
@@ -209,10 +214,12 @@ impl Team {
         if from < width - 1 && self.asleep() {
             quiet &= !self.help(epoch, from..width - 1, header, caller, WorkerState::away);
         }
-        let grace = caller.looks * GRACE;
+        let grace = caller.looks * if caller.absent { GRACE_ABSENT } else { GRACE };
+        caller.absent = false;
         while from < width - 1 {
             if looks == grace {
-                quiet &= !self.help(epoch, from..width - 1, header, caller, |_| true);
+                caller.absent = self.help(epoch, from..width - 1, header, caller, |_| true);
+                quiet &= !caller.absent;
                 self.wait(epoch, from, width, caller);
                 break;
             }

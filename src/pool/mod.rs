@@ -7,6 +7,7 @@ mod caller_lock;
 mod context;
 mod failpoint;
 mod gate;
+mod hint;
 mod job;
 mod join;
 mod panics;
@@ -21,9 +22,10 @@ mod worker_state;
 pub mod model;
 
 pub(crate) use builder::Notes;
-pub use builder::{BuildError, PoolBuilder, ThreadName};
+pub use builder::{BuildError, PoolBuilder};
 pub(crate) use context::{inside, Inside};
 pub(crate) use gate::MAX_WIDTH;
+pub use hint::Work;
 pub(crate) use job::Region;
 
 use crate::machine::Plan;
@@ -69,9 +71,17 @@ const OPS_PER_NS: u64 = 20;
 #[derive(Debug)]
 pub struct Pool {
     team: Arc<Team>,
+    own: Arc<Own>,
+    keep_caller_qos: bool,
+    /// What a [`Work`] says of an item.
+    ops_per_item: Option<u64>,
+}
+
+/// What only the pool has, and not its team.
+#[derive(Debug)]
+struct Own {
     workers: Vec<JoinHandle<()>>,
     plan: Plan,
-    keep_caller_qos: bool,
     /// Whether a region has been run serially.
     ran_serially: AtomicBool,
 }
@@ -114,7 +124,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn num_threads(&self) -> usize {
-        self.workers.len() + 1 - self.team.lost()
+        self.own.workers.len() + 1 - self.team.lost()
     }
 
     /// Slots that a region uses now: [`num_threads`](Self::num_threads), but
@@ -148,7 +158,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn reason(&self) -> &Reason {
-        &self.plan.width.reason
+        &self.own.plan.width.reason
     }
 
     /// Hint: work is coming. Sleeping workers get up and spin for a window, so
@@ -187,7 +197,7 @@ impl Pool {
     /// Whether a region has been opened, were it of one slot.
     pub(crate) fn has_run(&self) -> bool {
         // Relaxed: says that it happened, orders nothing.
-        self.team.has_run() || self.ran_serially.load(Ordering::Relaxed)
+        self.team.has_run() || self.own.ran_serially.load(Ordering::Relaxed)
     }
 
     /// Fits the active width to the CPUs that may be used now.
@@ -195,7 +205,7 @@ impl Pool {
         if self.num_threads() == 1 {
             return self.team.set_active(1);
         }
-        let Some(usable) = self.plan.usable_now() else { return };
+        let Some(usable) = self.own.plan.usable_now() else { return };
         let share = usable.quota.and_then(QuotaShare::new);
         self.team.set_cpus(usable.allowed, usable.cpus(), share);
     }
@@ -214,8 +224,8 @@ impl Pool {
         let steps = self.team.between_steps();
         if serial || !(steps || context::outside()) {
             // Relaxed: see `has_run`. Read first: the line stays shared.
-            if !self.ran_serially.load(Ordering::Relaxed) {
-                self.ran_serially.store(true, Ordering::Relaxed);
+            if !self.own.ran_serially.load(Ordering::Relaxed) {
+                self.own.ran_serially.store(true, Ordering::Relaxed);
             }
             // SAFETY: the borrows live (contract), and the one slot there is
             // runs once.
@@ -259,10 +269,12 @@ fn time_of(ops: u64) -> Duration {
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        let own = Arc::get_mut(&mut self.own).expect("a hint's copies are not counted");
+        let workers = std::mem::take(&mut own.workers);
         if self.team.is_in_child() {
             // Dropping a handle detaches a thread by an id that may belong to
             // another thread in this process by now.
-            self.workers.drain(..).for_each(std::mem::forget);
+            workers.into_iter().for_each(std::mem::forget);
             return;
         }
         self.team.stop();
@@ -270,7 +282,7 @@ impl Drop for Pool {
             // A worker cannot join itself; the team outlives it by its `Arc`.
             return;
         }
-        for worker in self.workers.drain(..) {
+        for worker in workers {
             // Nothing of the user's runs outside of a catch on a worker; what comes
             // out all the same is not dropped, since that may panic too.
             let _ = worker.join().map_err(std::mem::forget);

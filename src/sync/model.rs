@@ -117,6 +117,14 @@ pub(crate) struct MutexGuard<'a, T> {
 }
 
 impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Mutex(inner::Mutex::new(value))
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        self.0.into_inner().expect("nobody panics in the model")
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         MutexGuard { lock: self, held: self.0.lock().ok() }
     }
