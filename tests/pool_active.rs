@@ -76,7 +76,7 @@ fn confine_to(cpus: usize) {
 fn several() -> Option<usize> {
     let cpus = Topology::detect().allowed().len();
     if cpus < 2 || cpus < Topology::detect().cpus.len() {
-        common::unchecked("a mask that changes", "cpus", "wants two CPUs, and all");
+        cannot_check!("cpus", "wants two, and all");
         return None;
     }
     Some(cpus)
