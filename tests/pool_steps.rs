@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::{on_all_threads, panic_of, text_of, LatePool};
 use rowpool::{Pool, Rows};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -110,7 +109,7 @@ fn late_owners_are_relieved_in_each_step() {
 #[test]
 fn sleepers_are_woken_in_a_step() {
     bounded!();
-    let pool = Pool::builder().width(3).spin_window(Duration::ZERO).build().unwrap();
+    let pool = cpus::builder().width(3).spin_window(Duration::ZERO).build().unwrap();
     let threads = on_all_threads(&pool, |_| ());
     pool.scope_steps(|| {
         let all = (0..1000).any(|_| {
@@ -305,7 +304,7 @@ fn the_process_wide_pool_has_steps() {
     bounded!();
     isolated!().env("ROWPOOL_NUM_THREADS", "3").run(|| {
         use rowpool::{par, threads};
-        let width = rowpool::global().active_width();
+        let width = cpus::global().active_width();
         let count = |call: &dyn Fn(&(dyn Fn() + Sync))| {
             let slots = Mutex::new(Vec::new());
             call(&|| slots.lock().unwrap().push(thread::current().id()));

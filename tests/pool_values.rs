@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::LatePool;
 use rowpool::{Pool, Rows};
 use std::ops::Range;

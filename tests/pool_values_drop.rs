@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::{panic_of, text_of, LatePool};
 use rowpool::{Pool, Rows};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

@@ -168,7 +168,8 @@ impl PoolBuilder {
     }
 
     /// Binds each worker to a CPU, never the caller: one per physical core of
-    /// the process's mask, spread over last-level caches before packing. Off by
+    /// the process's mask, spread over last-level caches before packing; a CPU
+    /// that the calling thread is bound to is left to it. Off by
     /// default, unless `ROWPOOL_PIN` is `1` (it helps on quiet machines and
     /// hurts on busy ones). A worker that cannot be bound goes on unbound.
     ///

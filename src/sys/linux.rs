@@ -97,18 +97,21 @@ pub(crate) fn note_unbound_worker() {
 }
 
 /// Affinity masks as 64-bit words, empty if unknown: of the main thread, of the
-/// process at its start, of an unbound worker, of the calling thread.
+/// process at its start, of an unbound worker where the two differ, of the
+/// calling thread.
 pub(crate) fn masks() -> [Vec<u64>; 4] {
-    // Relaxed: as in `note_mask`.
-    let start = AT_START.iter().map(|word| word.load(Ordering::Relaxed)).collect();
-    // Relaxed: as in `note_unbound_worker`.
-    let thread = UNBOUND.load(Ordering::Relaxed) as libc::pid_t;
     // SAFETY: `getpid` always succeeds.
     let process = unsafe { libc::getpid() };
+    let main = mask_of(process);
+    // Relaxed: as in `note_mask`.
+    let start: Vec<u64> = AT_START.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+    // Relaxed: as in `note_unbound_worker`.
+    let worker = UNBOUND.load(Ordering::Relaxed) as libc::pid_t;
     // SAFETY: signal 0 is none. Asks whether the thread still is one of ours.
-    let lives = thread != 0 && unsafe { libc::syscall(libc::SYS_tgkill, process, thread, 0) } == 0;
-    let worker = if lives { mask_of(thread) } else { Vec::new() };
-    [mask_of(process), start, worker, mask_of(0)]
+    let ours = || unsafe { libc::syscall(libc::SYS_tgkill, process, worker, 0) } == 0;
+    let asked = main != start && worker != 0 && ours();
+    let worker = if asked { mask_of(worker) } else { Vec::new() };
+    [main, start, worker, mask_of(0)]
 }
 
 /// How long the calling thread has wanted a CPU and had none, ever: the second

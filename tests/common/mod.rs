@@ -1,25 +1,21 @@
 //! What the tests of behaviour share. Each test binary uses a part of it.
-//!
-//! `cpus.rs` is not listed here: it changes what a whole binary believes of its
-//! machine, so a binary that wants it says `#[path = "common/cpus.rs"] mod cpus;`.
 
 #![allow(dead_code, unused_imports, unused_macros, reason = "every binary uses a part")]
 
 mod bound;
 mod checked;
 mod child;
+pub mod cpus;
 mod crew;
 mod logs;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub mod tasks;
-mod unchecked;
 
 pub use bound::Bound;
-pub use checked::{cannot_check, pass_on};
+pub use checked::{cannot_check, is_root, pass_on};
 pub use child::{done, slowness, Isolated};
 pub use crew::{on_all_threads, Latch, LatePool, Meeting};
 pub use logs::{record_logs, warnings};
-pub use unchecked::{is_root, unchecked};
 
 /// The path of the function that it is written in, without the crate's name:
 /// what libtest calls a test.
