@@ -3,7 +3,7 @@
 //! project's list of real faults. Each line says what is required, where
 //! something is. (`straggler` has what pools do in bad company.)
 //!
-//! `RUSTFLAGS="-C target-cpu=native" cargo bench --bench behaviour`
+//! `RUSTFLAGS="-C target-cpu=native" cargo bench -p rowpool-bench --bench behaviour`
 
 #[path = "support/published.rs"]
 mod published;

@@ -2,7 +2,7 @@
 //! are started in turn: tokens per second of ferrox 0.25 (tg32), candle 0.9's
 //! quantised products, and the token on candle 0.11's barrier pool.
 //!
-//! `RUSTFLAGS="-C target-cpu=native" cargo bench --bench engine -- [FILTER]
+//! `RUSTFLAGS="-C target-cpu=native" cargo bench -p rowpool-bench --bench engine -- [FILTER]
 //! [--test]`; filters are `ferrox`, `candle` and `barrier_pool`. It builds the
 //! packages in `tests/engines` first, some minutes. ferrox needs a GGUF file,
 //! from `ROWPOOL_BENCH_GGUF` or where `.ci/engines` has put one.
@@ -62,7 +62,7 @@ fn build(target: &Path, package: &str, program: &str) -> Option<PathBuf> {
         }
         return built.then_some(program);
     }
-    let manifest = format!("{}/tests/engines/{package}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
+    let manifest = format!("{}/../tests/engines/{package}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let status = Command::new(cargo)
         .args(["build", "--release", "--locked", "--quiet", "--ignore-rust-version"])

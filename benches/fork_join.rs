@@ -2,7 +2,7 @@
 //! join costs. The table decides (alternated rounds, disturbed ones dropped);
 //! criterion keeps the history.
 //!
-//! `cargo bench --bench fork_join`
+//! `cargo bench -p rowpool-bench --bench fork_join`
 
 #[path = "support/published.rs"]
 mod published;

@@ -2,7 +2,7 @@
 //! regions by themselves, a layer with and without `scope_steps`, and the empty
 //! region as a step. Alternated rounds on one pool, medians, paired ratios.
 //!
-//! `RUSTFLAGS="-C target-cpu=native" cargo bench --bench fused -- [FILTER]
+//! `RUSTFLAGS="-C target-cpu=native" cargo bench -p rowpool-bench --bench fused -- [FILTER]
 //! [--test]`; a filter is a part of a table's name, such as `layer`.
 
 mod support;

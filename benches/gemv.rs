@@ -2,7 +2,7 @@
 //! and f32: each shape, the whole, and the limit. The tables decide (alternated
 //! rounds, paired ratios); criterion keeps the history.
 //!
-//! `RUSTFLAGS="-C target-cpu=native" cargo bench --bench gemv`
+//! `RUSTFLAGS="-C target-cpu=native" cargo bench -p rowpool-bench --bench gemv`
 
 #[path = "support/published.rs"]
 mod published;

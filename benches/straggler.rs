@@ -3,7 +3,7 @@
 //! idleness, with many callers, beside other pools; rowpool against serial code
 //! and published pools, in one run. Prints one table.
 //!
-//! `RUSTFLAGS="-C target-cpu=native" cargo bench --bench straggler -- [FILTER]
+//! `RUSTFLAGS="-C target-cpu=native" cargo bench -p rowpool-bench --bench straggler -- [FILTER]
 //! [--test]`; a filter is a part of a measure's name, such as `hog` or `quota`.
 //! The whole takes 20 minutes on a quiet machine, and any of its parts a few.
 

@@ -54,6 +54,8 @@ mod shapes;
 
 mod pool;
 
+mod policy;
+
 mod machine;
 pub mod topology;
 
@@ -64,6 +66,7 @@ mod sys;
 mod sync;
 
 pub use global::global;
+pub use policy::Policy;
 #[cfg(loom)]
 #[doc(hidden)]
 pub use pool::model;

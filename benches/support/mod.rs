@@ -17,7 +17,7 @@ pub mod token_table;
 pub mod who;
 pub mod yardstick;
 
-/// Whether everything is to run once, quickly: `cargo bench -- --test`, `cargo
+/// Whether everything is to run once, quickly: `cargo bench -p rowpool-bench -- --test`, `cargo
 /// test --benches`. Figures mean nothing then.
 pub fn short() -> bool {
     let mut args = std::env::args();
@@ -31,7 +31,7 @@ pub fn short() -> bool {
 }
 
 /// Whether a table was asked for: all of them are without a filter
-/// (`cargo bench --bench gemv -- FILTER`).
+/// (`cargo bench -p rowpool-bench --bench gemv -- FILTER`).
 pub fn wanted(table: &str) -> bool {
     let mut args = std::env::args().skip(1);
     match args.next() {

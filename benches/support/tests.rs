@@ -1,4 +1,4 @@
-//! Tests of what the benches stand on; `cargo test --test bench_support`.
+//! Tests of what the benches stand on; `cargo test -p rowpool-bench`.
 
 #[path = "mod.rs"]
 mod support;

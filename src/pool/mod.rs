@@ -1,42 +1,39 @@
 //! The pool: what everything stands on. The protocol between callers and
 //! workers is described in `PROTOCOL.md` beside this file.
 
+mod backoff;
 mod builder;
-mod duty;
-mod fault;
+mod caller_lock;
+mod context;
+mod failpoint;
 mod gate;
 mod hint;
 mod job;
 mod join;
-mod ledger;
-mod nested;
 mod panics;
 mod park;
-mod rivals;
-mod slice;
-mod slot;
 mod steps;
 mod team;
-mod turn;
-mod wait;
+mod wait_word;
 mod worker;
+mod worker_state;
 
 #[cfg(loom)]
 pub mod model;
 
+pub(crate) use builder::Notes;
 pub use builder::{BuildError, PoolBuilder};
-pub(crate) use duty::Duty;
+pub(crate) use context::{inside, Inside};
 pub(crate) use gate::MAX_WIDTH;
 pub use hint::Work;
 pub(crate) use job::Region;
-pub(crate) use nested::{inside, Inside};
-pub(crate) use wait::Window;
 
 use crate::machine::Plan;
 use crate::partition::Split;
+use crate::policy::quota::QuotaShare;
 use crate::sync::{AtomicBool, Ordering};
 use crate::topology::Reason;
-use job::Parcel;
+use job::OwnedJob;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -127,7 +124,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn num_threads(&self) -> usize {
-        self.own.workers.len() + 1
+        self.own.workers.len() + 1 - self.team.lost()
     }
 
     /// Slots that a region uses now: [`num_threads`](Self::num_threads), but
@@ -205,18 +202,12 @@ impl Pool {
 
     /// Fits the active width to the CPUs that may be used now.
     fn refresh(&self) {
-        let threads = self.num_threads();
-        if threads > 1 {
-            let allowed = self.own.plan.allowed_cpus();
-            let cpus = self.own.plan.within_quota(allowed);
-            self.team.rival.set_cpus(cpus);
-            self.team.set_active(threads.min(match self.team.duty() {
-                Some(duty) => duty.width(allowed),
-                None => cpus,
-            }));
-        } else {
-            self.team.set_active(1);
+        if self.num_threads() == 1 {
+            return self.team.set_active(1);
         }
+        let Some(usable) = self.own.plan.usable_now() else { return };
+        let share = usable.quota.and_then(QuotaShare::new);
+        self.team.set_cpus(usable.allowed, usable.cpus(), share);
     }
 
     /// Runs a region of `items` items in at most so many slots, or as one slot
@@ -230,12 +221,8 @@ impl Pool {
         let width = items.min(self.team.active());
         let serial =
             width < 2 || work.is_some_and(|ops| ops < self.break_even()) || self.team.orphaned();
-        if serial || !nested::outside() {
-            if !serial && self.team.between_steps() {
-                // SAFETY: the borrows live (contract), no slot has been run, and
-                // the width is above 1.
-                return unsafe { self.team.step(width, hint(work), &Parcel::new(region).job()) };
-            }
+        let steps = self.team.between_steps();
+        if serial || !(steps || context::outside()) {
             // Relaxed: see `has_run`. Read first: the line stays shared.
             if !self.own.ran_serially.load(Ordering::Relaxed) {
                 self.own.ran_serially.store(true, Ordering::Relaxed);
@@ -247,13 +234,22 @@ impl Pool {
         if !self.keep_caller_qos {
             crate::sys::raise_caller_qos();
         }
-        let mut parcel = Parcel::new(region);
+        let mut owned = OwnedJob::new(region);
+        let (team, work) = (&self.team, work.map(time_of));
+        let job = owned.lend();
         // SAFETY: the borrows live (contract), and no slot has been run.
-        if !unsafe { self.team.region(width, hint(work), &parcel.job()) } {
+        let had = if steps {
+            // SAFETY: as above; the thread is between steps.
+            unsafe { team.step(width, work, &job) }
+        } else {
+            // SAFETY: as above.
+            unsafe { team.region(width, work, &job) }
+        };
+        if !had {
             // What waits for this thread would wait for its nested regions too.
             let _inside = Inside::enter();
             // SAFETY: as above.
-            unsafe { parcel.region().run_slot(0, Split::SERIAL) };
+            unsafe { owned.region().run_slot(0, Split::SERIAL) };
         }
     }
 
@@ -267,28 +263,29 @@ impl Pool {
 
 /// How long so much work takes serially.
 #[inline(always)]
-fn hint(work: Option<u64>) -> Option<Duration> {
-    work.map(|ops| Duration::from_nanos(ops / OPS_PER_NS))
+fn time_of(ops: u64) -> Duration {
+    Duration::from_nanos(ops / OPS_PER_NS)
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
         let own = Arc::get_mut(&mut self.own).expect("a hint's copies are not counted");
         let workers = std::mem::take(&mut own.workers);
-        if self.team.orphaned() {
+        if self.team.is_in_child() {
             // Dropping a handle detaches a thread by an id that may belong to
             // another thread in this process by now.
             workers.into_iter().for_each(std::mem::forget);
             return;
         }
         self.team.stop();
-        if nested::works_for(Arc::as_ptr(&self.team) as usize) {
+        if context::works_for(Arc::as_ptr(&self.team) as usize) {
             // A worker cannot join itself; the team outlives it by its `Arc`.
             return;
         }
         for worker in workers {
-            // A worker catches every panic, so there is no error to report.
-            let _ = worker.join();
+            // Nothing of the user's runs outside of a catch on a worker; what comes
+            // out all the same is not dropped, since that may panic too.
+            let _ = worker.join().map_err(std::mem::forget);
         }
     }
 }

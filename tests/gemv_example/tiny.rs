@@ -1,6 +1,8 @@
 //! Writes a tiny GGUF file byte by byte, after the format's description and
 //! not through the crate that reads it.
 
+use rowpool::gemv::f32_to_f16;
+
 /// `ggml_type` numbers.
 pub const F32: u32 = 0;
 pub const F16: u32 = 1;
@@ -93,7 +95,7 @@ pub fn f32_tensor(name: &'static str, rows: usize, cols: usize) -> Tensor {
 }
 
 pub fn f16_tensor(name: &'static str, rows: usize, cols: usize) -> Tensor {
-    let values = (0..rows * cols).map(|i| half::f16::from_f32(value(i)).to_le_bytes());
+    let values = (0..rows * cols).map(|i| f32_to_f16(value(i)).to_le_bytes());
     let data = values.flatten().collect();
     Tensor { name, dims: vec![cols as u64, rows as u64], kind: F16, data }
 }
@@ -102,7 +104,7 @@ pub fn f16_tensor(name: &'static str, rows: usize, cols: usize) -> Tensor {
 pub fn q8_0_tensor(name: &'static str, rows: usize, cols: usize) -> Tensor {
     let mut data = Vec::new();
     for block in 0..rows * cols / 32 {
-        data.extend(half::f16::from_f32(1.0 / 32.0).to_le_bytes());
+        data.extend(f32_to_f16(1.0 / 32.0).to_le_bytes());
         data.extend((0..32).map(|i| ((block + i) % 255) as u8));
     }
     Tensor { name, dims: vec![cols as u64, rows as u64], kind: Q8_0, data }

@@ -2,8 +2,9 @@
 //! own.
 
 #[macro_use]
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "common/cpus.rs"]
+#[path = "../common/cpus.rs"]
 mod cpus;
 
 use rowpool::threads::{for_each_chunk_init, for_each_row, gemv_num_threads, init_cpu_pool};

@@ -2,8 +2,9 @@
 //! same calls give the same outputs and the same calls of the closures.
 
 #[macro_use]
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "common/cpus.rs"]
+#[path = "../common/cpus.rs"]
 mod cpus;
 
 use common::{panic_of, text_of};

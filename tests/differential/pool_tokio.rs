@@ -1,10 +1,10 @@
 //! S23 from a tokio program: regions opened by `spawn_blocking`, on the runtime's
 //! own threads, and by threads that come and go.
-#![cfg(not(loom))]
 
 #[macro_use]
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "common/cpus.rs"]
+#[path = "../common/cpus.rs"]
 mod cpus;
 
 use rowpool::Pool;

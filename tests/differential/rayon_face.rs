@@ -3,8 +3,9 @@
 //! panics, drops, where closures run.
 
 #[macro_use]
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "common/cpus.rs"]
+#[path = "../common/cpus.rs"]
 mod cpus;
 
 use common::{panic_of, text_of, tick};

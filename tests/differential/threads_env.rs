@@ -1,8 +1,9 @@
 //! The environment of the drop-in module: each test has a process of its own.
 
 #[macro_use]
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "common/cpus.rs"]
+#[path = "../common/cpus.rs"]
 mod cpus;
 
 use rowpool::threads::{
