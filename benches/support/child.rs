@@ -16,9 +16,9 @@ const SWEEPER: &str = "sweeper";
 /// What a child says when it is at work.
 const READY: &str = "ready";
 
-/// To be called first of all by a bench that has children: plays the role if
+/// To be called first of all by a bench that has children: runs the role if
 /// this is one. Roles other than a hog's are the bench's.
-pub fn play(role: impl FnOnce(&str)) {
+pub fn run(role: impl FnOnce(&str)) {
     let Ok(own) = std::env::var(ROLE) else {
         return;
     };
