@@ -55,6 +55,12 @@ impl Split<'_> {
     /// All of it in one slot.
     pub(crate) const SERIAL: Split<'static> = Split { width: 1, weights: None };
 
+    /// The same slots, all of one weight.
+    #[inline]
+    pub(crate) fn evenly(self) -> Self {
+        Split { weights: None, ..self }
+    }
+
     /// The items of `slot` when `n` are shared out: contiguous, in order, each
     /// item in exactly one slot, sizes equal or by weight but for rounding to
     /// `unit`. No slot of equal ones is empty where `n >= width`; one of small

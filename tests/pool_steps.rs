@@ -311,8 +311,8 @@ fn the_process_wide_pool_has_steps() {
             call(&|| slots.lock().unwrap().push(thread::current().id()));
             slots.into_inner().unwrap().len()
         };
-        par::scope_steps(|| {
-            assert_eq!(count(&|tick| par::for_each_range(100, |_| tick())), width);
+        rowpool::global().scope_steps(|| {
+            assert_eq!(count(&|tick| par::for_each_index_init(100, tick, |(), _| ())), width);
             // One state per slot.
             let states = |tick: &(dyn Fn() + Sync)| {
                 let mut y = [0.0f32; 300];

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::ffi::OsStr;
+use std::io::Write;
 use std::process::{Command, Output};
 
 /// Names the body that a child process is for.
@@ -93,6 +94,10 @@ impl Isolated {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         super::pass_on(&err);
         assert!(output.status.success(), "{id}: {}\n{out}\n{err}", output.status);
+        for line in err.lines().filter(|line| line.starts_with(super::unchecked::MARK)) {
+            // Not by `eprintln`, which libtest captures.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
         assert!(out.contains(DONE), "{id}: the child did not run the test\n{out}\n{err}");
         Some(output)
     }

@@ -12,12 +12,14 @@ mod crew;
 mod logs;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub mod tasks;
+mod unchecked;
 
 pub use bound::Bound;
 pub use checked::{cannot_check, pass_on};
 pub use child::{done, slowness, Isolated};
 pub use crew::{on_all_threads, Latch, LatePool, Meeting};
 pub use logs::{record_logs, warnings};
+pub use unchecked::{is_root, unchecked};
 
 /// The path of the function that it is written in, without the crate's name:
 /// what libtest calls a test.

@@ -1,20 +1,21 @@
 //! Whatever a system says: a width of at least 1, inside the bounds, no panic.
 
-#[path = "../topology_tree.rs"]
+#[path = "../common/records.rs"]
+mod records;
+#[path = "../common/tree.rs"]
 mod tree;
-
-use std::collections::HashMap;
 
 use proptest::collection::{hash_map, vec};
 use proptest::prelude::*;
-use rowpool::topology::macos::{self, Value};
-use rowpool::topology::windows::{self, Core, GroupMask, Records};
 use rowpool::topology::{
-    parse, placement, usable_cpus, CpuSet, Settings, Topology, Width, FULL_CAPACITY, MAX_CPUS,
+    CoreKind, Cpu, CpuSet, Quota, Settings, Topology, Width, FULL_CAPACITY, MAX_CPUS,
 };
 
 /// The files that the reader looks at, of a few CPUs.
-const FILES: [&str; 34] = [
+const FILES: [&str; 37] = [
+    "proc/self/mountinfo",
+    "sys/devices/system/cpu/cpu0/regs/identification/midr_el1",
+    "sys/devices/system/cpu/cpu1/regs/identification/midr_el1",
     "proc/mounts",
     "proc/self/cgroup",
     "proc/self/status",
@@ -52,7 +53,10 @@ const FILES: [&str; 34] = [
 ];
 
 /// What such files hold, and pieces of it.
-const TEXTS: [&str; 26] = [
+const TEXTS: [&str; 29] = [
+    "0x410fd034",
+    "0x410fd092",
+    "9 1 0:3 /a /sys/fs/cgroup rw - cgroup2 x rw\n9 1 0:3 /../b /cpu rw x - cgroup x rw,cpu\n",
     "0-1\n",
     "0-3,8",
     "1",
@@ -97,7 +101,7 @@ fn config(cases: u32) -> ProptestConfig {
 
 /// What holds for the width of whatever system.
 fn holds(topology: &Topology, threads: Option<usize>) {
-    let usable = usable_cpus(topology);
+    let usable = topology.usable();
     let allowed = topology.allowed();
     assert!(!topology.cpus.is_empty() && topology.cpus.len() <= MAX_CPUS);
     assert!((1..=allowed.len()).contains(&usable));
@@ -120,7 +124,8 @@ fn holds(topology: &Topology, threads: Option<usize>) {
     assert_eq!(set.capacities.len(), set.cpus.len());
     let sane = |capacity: &u32| (1..=FULL_CAPACITY).contains(capacity);
     assert!(set.capacities.iter().all(sane));
-    let everywhere: CpuSet = placement(topology).into_iter().collect();
+    let all = Settings { threads: Some(usize::MAX), ..settings };
+    let everywhere: CpuSet = Width::new(topology, &all).cpus.into_iter().collect();
     assert_eq!(everywhere, allowed);
 }
 
@@ -165,43 +170,53 @@ proptest! {
     }
 }
 
-fn value() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        3 => (-1..20i64).prop_map(Value::Number),
-        1 => any::<i64>().prop_map(Value::Number),
-        2 => prop::sample::select(&["Efficiency", "Performance", "Super", ""][..]).prop_map(Value::from),
-        1 => any::<String>().prop_map(Value::Text),
-    ]
-}
-
-fn parallelism() -> impl Strategy<Value = usize> {
-    prop_oneof![20 => 0..20usize, 1 => any::<usize>()]
-}
-
-fn mac_key() -> impl Strategy<Value = String> {
+/// Keys of a Mac, with numbers, names and nonsense.
+fn mac_line() -> impl Strategy<Value = String> {
     let total = ["hw.ncpu", "hw.physicalcpu", "hw.logicalcpu", "hw.nperflevels"];
     let of_level = ["physicalcpu", "logicalcpu", "cpusperl2", "name"];
-    prop_oneof![
+    let key = prop_oneof![
         prop::sample::select(total.to_vec()).prop_map(String::from),
         (0..4, prop::sample::select(of_level.to_vec()))
             .prop_map(|(level, key)| format!("hw.perflevel{level}.{key}")),
-    ]
+    ];
+    let value = prop_oneof![
+        3 => (-1..20i64).prop_map(|number| number.to_string()),
+        1 => any::<i64>().prop_map(|number| number.to_string()),
+        2 => prop::sample::select(&["Efficiency", "Performance", "Super", ""][..]).prop_map(String::from),
+        1 => any::<String>(),
+    ];
+    (key, value).prop_map(|(key, value)| format!("{key}: {value}\n"))
 }
 
-fn group_mask() -> impl Strategy<Value = GroupMask> {
+fn group_mask() -> impl Strategy<Value = (u64, u16)> {
     let group = prop_oneof![4 => 0..3u16, 1 => any::<u16>()];
     let mask =
         prop_oneof![1 => any::<u64>(), 3 => (0..64u32).prop_map(|bit| 3u64.rotate_left(bit))];
-    (group, mask).prop_map(|(group, mask)| GroupMask { group, mask })
+    (mask, group)
+}
+
+fn cpu_set() -> impl Strategy<Value = CpuSet> {
+    vec(0..200usize, 0..20).prop_map(|cpus| cpus.into_iter().collect())
+}
+
+/// CPUs as a program might describe them, in whatever order, some twice.
+fn cpu() -> impl Strategy<Value = Cpu> {
+    let kind = prop::sample::select(&[CoreKind::Performance, CoreKind::Efficiency][..]);
+    (0..40usize, 0..20usize, 0..4usize, kind, any::<u32>()).prop_map(
+        |(id, core, cluster, kind, capacity)| {
+            let mut cpu = Cpu::new(id);
+            (cpu.core, cpu.cluster, cpu.kind, cpu.capacity) = (core, cluster, kind, capacity);
+            cpu
+        },
+    )
 }
 
 proptest! {
     #![proptest_config(config(500))]
 
     #[test]
-    fn any_mac(keys in hash_map(mac_key(), value(), 0..12), parallelism in parallelism()) {
-        let read = |key: &str| HashMap::get(&keys, key).cloned();
-        holds(&macos::topology(read, parallelism), None);
+    fn any_mac(lines in vec(mac_line(), 0..12)) {
+        holds(&Topology::from_sysctl(&lines.concat()), None);
     }
 
     #[test]
@@ -209,18 +224,20 @@ proptest! {
         cores in vec((0..3u8, group_mask()), 0..40),
         caches in vec((any::<u8>(), group_mask()), 0..4),
         nodes in vec((any::<u32>(), group_mask()), 0..4),
-        process in group_mask(),
-        parallelism in parallelism(),
+        mask in cpu_set(),
         threads in any::<Option<usize>>(),
     ) {
-        let cores = cores.into_iter();
-        let cores = cores.map(|(efficiency, cpus)| Core { efficiency, cpus }).collect();
-        let records = Records { cores, caches, nodes };
-        holds(&windows::topology(&records, process, parallelism), threads);
+        let cores = cores.into_iter().map(|(class, (mask, group))| records::core(class, group, mask));
+        let caches = caches.into_iter().map(|(level, mask)| records::record(2, &[level], 38, &[mask]));
+        let nodes = nodes
+            .into_iter()
+            .map(|(node, mask)| records::record(1, &node.to_le_bytes(), 30, &[mask]));
+        let records: Vec<u8> = cores.chain(caches).chain(nodes).flatten().collect();
+        holds(&Topology::from_processor_records(&records, &mask), threads);
     }
 
     #[test]
-    fn any_buffer(mut bytes in vec(any::<u8>(), 0..400), sizes in vec(0..60u8, 8), pointer in any::<usize>()) {
+    fn any_buffer(mut bytes in vec(any::<u8>(), 0..400), sizes in vec(0..60u8, 8), mask in cpu_set()) {
         // Sizes that make sense, so that more than the first record is read.
         let mut at = 0;
         for size in sizes {
@@ -229,32 +246,51 @@ proptest! {
                 at += usize::from(size);
             }
         }
-        let records = windows::parse_records(&bytes, pointer);
-        holds(&windows::topology(&records, GroupMask::default(), 1), None);
+        holds(&Topology::from_processor_records(&bytes, &mask), None);
     }
 
     #[test]
-    fn any_text(bytes in text(), other in any::<String>()) {
-        for text in [&String::from_utf8_lossy(&bytes), other.as_str()] {
-            prop_assert!(parse::cpu_list(text).len() <= MAX_CPUS);
-            prop_assert!(parse::cpu_mask(text).len() <= MAX_CPUS);
-            let quotas = [parse::cpu_max(text), parse::cfs_quota(text, Some(text)), parse::cfs_quota(text, None)];
-            for quota in quotas.into_iter().flatten() {
-                prop_assert!((1..=MAX_CPUS).contains(&quota.whole_cpus()) && quota.cpus() > 0.0);
-            }
-            prop_assert!(parse::status_mask(text).is_none_or(|mask| !mask.is_empty()));
-            parse::cgroup_mounts(text);
-            parse::own_cgroups(text);
-        }
-    }
-
-    #[test]
-    fn lists_and_masks_say_the_same(cpus in vec(0..MAX_CPUS, 0..40)) {
+    fn lists_and_masks_say_the_same(cpus in vec(0..MAX_CPUS, 1..40)) {
         let set: CpuSet = cpus.iter().copied().collect();
-        prop_assert_eq!(&parse::cpu_list(&set.to_string()), &set);
         let word = |at: usize| (0..32).fold(0u32, |word, bit| word | u32::from(set.contains(at * 32 + bit)) << bit);
         let words: Vec<String> = (0..MAX_CPUS / 32).rev().map(|at| format!("{:08x}", word(at))).collect();
-        prop_assert_eq!(&parse::cpu_mask(&words.join(",")), &set);
+        let list = set.to_string();
+        for (name, text) in [("Cpus_allowed_list", list), ("Cpus_allowed", words.join(","))] {
+            let tree = tree::Tree::empty();
+            tree.write("proc/self/status", format!("{name}:\t{text}\n"));
+            let topology = Topology::read_from(tree.root());
+            prop_assert_eq!(topology.mask.as_ref(), Some(&set));
+            prop_assert_eq!(topology.online(), set.clone());
+        }
         prop_assert!(cpus.iter().all(|&cpu| set.contains(cpu)));
+    }
+}
+
+proptest! {
+    // Each has threads.
+    #![proptest_config(config(60))]
+
+    /// Facts that a program gives are in no order, and need make no sense.
+    #[test]
+    fn any_facts(
+        cpus in vec(cpu(), 0..12),
+        mask in prop::option::of(cpu_set()),
+        quota in prop::option::of((1..2_000_000u64, 1..2_000_000u64)),
+        caller in prop::option::of(0..50usize),
+        threads in 0..10usize,
+    ) {
+        let mut facts = Topology::new(1);
+        facts.cpus = cpus;
+        facts.mask = mask;
+        facts.quota = quota.and_then(|(quota, period)| Quota::new(quota, period));
+        facts.caller = caller;
+        let width = Width::new(&facts, &Settings::default());
+        prop_assert!((1..=facts.usable()).contains(&width.threads));
+        prop_assert!(width.capacities.iter().all(|capacity| (1..=FULL_CAPACITY).contains(capacity)));
+        let pool = rowpool::Pool::builder().width(threads).topology(facts.clone()).build().unwrap();
+        prop_assert_eq!(pool.active_width(), pool.num_threads().min(facts.usable()));
+        let mut rows = [0; 100];
+        pool.for_each_row(&mut rows, |row, out| *out = row + 1);
+        prop_assert!(rows.iter().enumerate().all(|(row, &out)| out == row + 1));
     }
 }

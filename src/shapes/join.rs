@@ -1,10 +1,8 @@
-//! The shapes that run a few different closures.
+//! A few different closures, which run once each.
 
-use super::Work;
-use crate::pool::Pool;
-use crate::shapes::{once2, once3};
+use crate::sync::Mutex;
 
-impl Pool {
+shape! {
     /// Runs both closures, on two threads where they are free, and returns what
     /// they return. Regions inside of them run inline, so two threads is what a
     /// `join` occupies: loops are better one region over the rows of both
@@ -29,9 +27,19 @@ impl Pool {
         a: impl FnOnce() -> RA + Send,
         b: impl FnOnce() -> RB + Send,
     ) -> (RA, RB) {
-        self.plain().join(a, b)
+        let calls = (Once::new(a), Once::new(b));
+        self.run(2, |call| match call {
+            0 => calls.0.call(),
+            _ => calls.1.call(),
+        });
+        (calls.0.value(), calls.1.value())
     }
 
+    par:
+    /// assert_eq!(rowpool::par::join(|| 1, || "two"), (1, "two"));
+}
+
+shape! {
     /// [`join`](Self::join) of three.
     ///
     /// # Panics
@@ -48,47 +56,39 @@ impl Pool {
         b: impl FnOnce() -> RB + Send,
         c: impl FnOnce() -> RC + Send,
     ) -> (RA, RB, RC) {
-        self.plain().join3(a, b, c)
+        let calls = (Once::new(a), Once::new(b), Once::new(c));
+        self.run(3, |call| match call {
+            0 => calls.0.call(),
+            1 => calls.1.call(),
+            _ => calls.2.call(),
+        });
+        (calls.0.value(), calls.1.value(), calls.2.value())
     }
+
+    par:
+    /// assert_eq!(rowpool::par::join3(|| 1, || "two", || 3.0), (1, "two", 3.0));
 }
 
-impl Work<'_> {
-    /// As [`Pool::join`]; a closure is an item.
-    ///
-    /// # Panics
-    /// As there.
-    ///
-    /// ```
-    /// let pool = rowpool::Pool::new(2)?;
-    /// assert_eq!(pool.with_work(100_000).join(|| 1, || 2), (1, 2));
-    /// # Ok::<(), rowpool::BuildError>(())
-    /// ```
-    #[inline]
-    pub fn join<RA: Send, RB: Send>(
-        self,
-        a: impl FnOnce() -> RA + Send,
-        b: impl FnOnce() -> RB + Send,
-    ) -> (RA, RB) {
-        once2(self.pool, self.ops(2), a, b)
+/// A closure that one slot calls, and its value then. Nobody ever waits for
+/// the locks: they are there for the compiler to see that.
+struct Once<F, R> {
+    waiting: Mutex<Option<F>>,
+    value: Mutex<Option<R>>,
+}
+
+impl<R, F: FnOnce() -> R> Once<F, R> {
+    fn new(f: F) -> Self {
+        Once { waiting: Mutex::new(Some(f)), value: Mutex::new(None) }
     }
 
-    /// As [`Pool::join3`]; a closure is an item.
-    ///
-    /// # Panics
-    /// As there.
-    ///
-    /// ```
-    /// let pool = rowpool::Pool::new(2)?;
-    /// assert_eq!(pool.with_work(100_000).join3(|| 1, || 2, || 3), (1, 2, 3));
-    /// # Ok::<(), rowpool::BuildError>(())
-    /// ```
-    #[inline]
-    pub fn join3<RA: Send, RB: Send, RC: Send>(
-        self,
-        a: impl FnOnce() -> RA + Send,
-        b: impl FnOnce() -> RB + Send,
-        c: impl FnOnce() -> RC + Send,
-    ) -> (RA, RB, RC) {
-        once3(self.pool, self.ops(3), a, b, c)
+    #[inline(always)]
+    fn call(&self) {
+        let waiting = self.waiting.lock().take();
+        let value = waiting.map(|f| f());
+        *self.value.lock() = value;
+    }
+
+    fn value(self) -> R {
+        self.value.into_inner().expect("a region that has not panicked has called it")
     }
 }

@@ -1,10 +1,8 @@
-//! The shape of a matrix: tiles of rows and columns.
+//! The tiles of a matrix.
 
-use super::Work;
-use crate::pool::Pool;
 use std::ops::Range;
 
-impl Pool {
+shape! {
     /// Calls `f(rows, cols)` for each tile of a `rows` by `cols` matrix: of
     /// `tile_rows` by `tile_cols`, those at the edges smaller. A slot has a
     /// contiguous run of tiles, along the rows: it stays within its rows of
@@ -26,32 +24,6 @@ impl Pool {
     /// ```
     pub fn tiles(
         &self,
-        rows: usize,
-        cols: usize,
-        tile_rows: usize,
-        tile_cols: usize,
-        f: impl Fn(Range<usize>, Range<usize>) + Sync,
-    ) {
-        self.plain().tiles(rows, cols, tile_rows, tile_cols, f);
-    }
-}
-
-impl Work<'_> {
-    /// As [`Pool::tiles`]; a tile is an item.
-    ///
-    /// # Panics
-    /// As there.
-    ///
-    /// ```
-    /// let pool = rowpool::Pool::new(2)?;
-    /// pool.with_work(32 * 32 * 576).tiles(100, 70, 32, 32, |rows, cols| {
-    ///     assert!(rows.len() <= 32 && cols.len() <= 32);
-    /// });
-    /// # Ok::<(), rowpool::BuildError>(())
-    /// ```
-    #[inline]
-    pub fn tiles(
-        self,
         rows: usize,
         cols: usize,
         tile_rows: usize,

@@ -1,9 +1,8 @@
-//! Warns of thread counts, of this crate and of others, that exceed the CPUs.
+//! Warns of thread counts, of rowpool and of other pools, that exceed the CPUs.
 
 use std::fmt;
 
-use super::facts::Topology;
-use super::width::usable_cpus;
+use rowpool::topology::Topology;
 
 /// The variables that thread pools of inference engines read.
 const VARIABLES: [&str; 6] = [
@@ -16,15 +15,7 @@ const VARIABLES: [&str; 6] = [
 ];
 
 /// Something about the surroundings that costs speed. Prints as one line.
-///
-/// ```
-/// let topology = rowpool::topology::Topology::detect();
-/// for warning in rowpool::topology::warnings(&topology, |name| std::env::var(name).ok()) {
-///     println!("warning: {warning}");
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Warning {
     /// A variable asks for more threads than there are CPUs.
     Exceeds {
@@ -32,7 +23,7 @@ pub enum Warning {
         variable: &'static str,
         /// What it asks for.
         threads: usize,
-        /// See [`usable_cpus`].
+        /// See [`Topology::usable`].
         usable: usize,
         /// What sets that bound: "this cgroup", "this process's affinity mask"
         /// or "this machine".
@@ -66,15 +57,8 @@ impl fmt::Display for Warning {
 }
 
 /// The warnings for a topology; `variable` looks an environment variable up.
-///
-/// ```
-/// use rowpool::topology::{usable_cpus, warnings, Topology};
-/// let topology = Topology::detect();
-/// let found = warnings(&topology, |name| (name == "RAYON_NUM_THREADS").then(|| "99999".into()));
-/// assert!(found.iter().any(|w| w.to_string().starts_with("RAYON_NUM_THREADS=99999 exceeds the ")));
-/// ```
 pub fn warnings(topology: &Topology, variable: impl Fn(&str) -> Option<String>) -> Vec<Warning> {
-    let usable = usable_cpus(topology);
+    let usable = topology.usable();
     let bound = bound(topology, usable);
     let exceeding = VARIABLES.iter().filter_map(|&name| {
         // OpenMP takes a list, one number for each level of nesting.

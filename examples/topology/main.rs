@@ -1,6 +1,8 @@
 //! Prints the CPUs that rowpool sees, the width that it chooses, and why.
 //! Attach its output to a report about speed.
 
+mod warn;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,9 +10,7 @@ use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use rowpool::topology::{
-    macos, parse, usable_cpus, warnings, windows, CoreKind, CpuSet, Settings, Topology, Width,
-};
+use rowpool::topology::{CoreKind, CpuSet, Settings, Topology, Width};
 use rowpool::Pool;
 use serde_json::{json, Value};
 
@@ -108,38 +108,46 @@ fn from_file(
     read(&record).map_err(named)
 }
 
+/// As `sysctl hw` would print the keys.
 fn mac(record: &Value) -> Result<Topology, String> {
     let keys = record["keys"].as_object().ok_or("wants one record with an object \"keys\"")?;
-    let read = |key: &str| match keys.get(key)? {
-        Value::Number(number) => number.as_i64().map(macos::Value::Number),
-        Value::String(text) => Some(macos::Value::Text(text.clone())),
-        _ => None,
-    };
-    // The parallelism of this machine would say nothing about that one.
-    Ok(macos::topology(read, 1))
+    let mut text = String::new();
+    for (key, value) in keys {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        let _ = writeln!(text, "{key}: {value}");
+    }
+    Ok(Topology::from_sysctl(&text))
 }
 
 fn pc(record: &Value) -> Result<Topology, String> {
     let cores = record["cores"].as_array().ok_or("wants one record with an array \"cores\"")?;
-    let cores = cores.iter().map(|core| {
+    let mut records = Vec::new();
+    for core in cores {
         let bad = || format!("cannot read the core {core}");
         let number = |key: &str| core[key].as_u64().ok_or_else(bad);
-        Ok(windows::Core {
-            efficiency: number("eff")?.try_into().map_err(|_| bad())?,
-            cpus: windows::GroupMask {
-                group: number("group")?.try_into().map_err(|_| bad())?,
-                mask: hex(&core["mask"]).ok_or_else(bad)?,
-            },
-        })
-    });
-    let records =
-        windows::Records { cores: cores.collect::<Result<_, String>>()?, ..Default::default() };
+        let efficiency: u8 = number("eff")?.try_into().map_err(|_| bad())?;
+        let group: u16 = number("group")?.try_into().map_err(|_| bad())?;
+        let mask = hex(&core["mask"]).ok_or_else(bad)?;
+        records.extend(core_record(efficiency, group, mask));
+    }
     let mask = match &record["process_mask"] {
         Value::Null => 0,
         mask => hex(mask).ok_or_else(|| format!("cannot read the process_mask {mask}"))?,
     };
-    let process = windows::GroupMask { group: 0, mask };
-    Ok(windows::topology(&records, process, 1))
+    let mask = (0..64).filter(|cpu| mask >> cpu & 1 != 0).collect();
+    Ok(Topology::from_processor_records(&records, &mask))
+}
+
+/// A `SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX` of a core: its relation (0) and
+/// size, a body that ends with the number of its groups, and a `GROUP_AFFINITY`.
+fn core_record(efficiency: u8, group: u16, mask: u64) -> [u8; 48] {
+    let mut record = [0; 48];
+    record[4] = 48;
+    record[9] = efficiency;
+    record[30] = 1;
+    record[32..40].copy_from_slice(&mask.to_le_bytes());
+    record[40..42].copy_from_slice(&group.to_le_bytes());
+    record
 }
 
 fn hex(value: &Value) -> Option<u64> {
@@ -185,11 +193,13 @@ fn worker(slot: usize) -> Value {
     let cpu: Option<u64> = stat
         .as_deref()
         .and_then(|stat| stat.rsplit_once(')')?.1.split_whitespace().nth(36)?.parse().ok());
-    let mask = status.as_deref().and_then(parse::status_mask);
+    let mask = status
+        .as_deref()
+        .and_then(|status| status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")));
     json!({
         "slot": slot,
         "cpu": cpu,
-        "may_run_on": mask.map(|mask| mask.to_string()),
+        "may_run_on": mask.map(str::trim),
         "qos": rowpool::threads::current_qos_name(),
     })
 }
@@ -197,7 +207,7 @@ fn worker(slot: usize) -> Value {
 fn facts(topology: &Topology, pool: Value, workers: Vec<Value>) -> Value {
     let width = Width::new(topology, &settings());
     let by_rule = Width::new(topology, &Settings::default());
-    let found = warnings(topology, |name| std::env::var(name).ok());
+    let found = warn::warnings(topology, |name| std::env::var(name).ok());
     let found: Vec<String> = found.iter().map(|warning| warning.to_string()).collect();
     let kind = |kind: CoreKind| {
         let of_kind = topology.cpus.iter().filter(|cpu| cpu.kind == kind);
@@ -221,7 +231,7 @@ fn facts(topology: &Topology, pool: Value, workers: Vec<Value>) -> Value {
         "reason": width.reason.to_string(),
         "cpus": width.cpus,
         "quota": topology.quota.map(|quota| quota.cpus()),
-        "usable": usable_cpus(topology),
+        "usable": topology.usable(),
         "width_without_settings": by_rule.threads,
         "rule": topology.rule.name(),
         "weights": width.weights(width.threads),

@@ -3,23 +3,23 @@
 //!
 //! A worker that spins for its next region would keep its CPU from the worker
 //! of the pool whose region is open. So each region says whose it is, and a
-//! worker who sees that it is another pool's turn offers its CPU at each look.
-//! Measured on 2 CPUs, an int8 token whose regions go to two pools of 2 threads
-//! in turn: 1.64 of one pool's time without this, see PROTOCOL.md with it.
+//! worker who sees that it is another pool's turn offers its CPU at each look
+//! (MEASUREMENTS, "two pools in turn").
 
-/// One pool's part in it.
+/// One pool's part in it; `None` where the policy is off.
 #[derive(Debug)]
-pub(super) struct Rival {
+pub(crate) struct Oversubscription {
     #[cfg(not(loom))]
-    number: u32,
+    pool: Option<u32>,
 }
 
 #[cfg(not(loom))]
-mod shared {
-    use super::Rival;
+mod counts {
+    use super::Oversubscription;
     use crate::sync::{Line, Ordering, StaticU32};
 
-    /// Read at each region, written where pools share CPUs.
+    /// The pool whose region was opened last. Read at each region, written where
+    /// pools share CPUs.
     static ACTIVE: Line<StaticU32> = Line::new(StaticU32::new(0));
     static COUNTS: Line<Counts> = Line::new(Counts {
         pools: StaticU32::new(0),
@@ -39,55 +39,64 @@ mod shared {
 
     impl Counts {
         #[inline(always)]
-        fn crowded(&self) -> bool {
+        fn exceeded(&self) -> bool {
             // Relaxed: an estimate.
             self.workers.load(Ordering::Relaxed) > self.spare.load(Ordering::Relaxed)
         }
     }
 
-    impl Rival {
-        pub(in crate::pool) fn new() -> Self {
+    impl Oversubscription {
+        pub(crate) fn new(on: bool) -> Self {
             // Relaxed, all of these: numbers that order nothing.
-            Rival { number: COUNTS.pools.fetch_add(1, Ordering::Relaxed) }
+            Oversubscription { pool: on.then(|| COUNTS.pools.fetch_add(1, Ordering::Relaxed)) }
         }
 
         /// The number of active workers changes.
-        pub(in crate::pool) fn count(&self, before: usize, now: usize) {
+        pub(crate) fn count(&self, before: usize, now: usize) {
             COUNTS.workers.fetch_add((now as u32).wrapping_sub(before as u32), Ordering::Relaxed);
         }
 
         /// How many CPUs the process may use.
-        pub(in crate::pool) fn set_cpus(&self, cpus: usize) {
+        pub(crate) fn set_cpus(&self, cpus: usize) {
             COUNTS.spare.store(cpus.saturating_sub(1) as u32, Ordering::Relaxed);
         }
 
         /// A region of this pool is open.
         #[inline(always)]
-        pub(in crate::pool) fn opened(&self) {
-            if COUNTS.crowded() && ACTIVE.load(Ordering::Relaxed) != self.number {
-                ACTIVE.store(self.number, Ordering::Relaxed);
+        pub(crate) fn opened(&self) {
+            if COUNTS.exceeded() {
+                let pool = self.pool.unwrap_or(u32::MAX);
+                if ACTIVE.load(Ordering::Relaxed) != pool {
+                    ACTIVE.store(pool, Ordering::Relaxed);
+                }
             }
         }
 
         /// Whether pools share CPUs.
-        pub(in crate::pool) fn crowded(&self) -> bool {
-            COUNTS.crowded()
+        pub(crate) fn crowded(&self) -> bool {
+            self.pool.is_some() && COUNTS.exceeded()
         }
 
         /// Whether the CPUs, if pools share them, are another pool's now.
-        pub(in crate::pool) fn elsewhere(&self) -> bool {
-            ACTIVE.load(Ordering::Relaxed) != self.number
+        pub(crate) fn elsewhere(&self) -> bool {
+            self.pool.is_some_and(|pool| ACTIVE.load(Ordering::Relaxed) != pool)
         }
     }
 }
 
 /// The model has one pool.
 #[cfg(loom)]
-impl Rival {
-    pub(super) fn new() -> Self {
-        Rival {}
+impl Oversubscription {
+    pub(crate) fn new(_: bool) -> Self {
+        Oversubscription {}
     }
-    pub(super) fn count(&self, _: usize, _: usize) {}
-    pub(super) fn set_cpus(&self, _: usize) {}
-    pub(super) fn opened(&self) {}
+    pub(crate) fn count(&self, _: usize, _: usize) {}
+    pub(crate) fn set_cpus(&self, _: usize) {}
+    pub(crate) fn opened(&self) {}
+    pub(crate) fn crowded(&self) -> bool {
+        false
+    }
+    pub(crate) fn elsewhere(&self) -> bool {
+        false
+    }
 }
