@@ -61,7 +61,7 @@ pub fn turn(role: &str, candidates: &Candidates<'_>) {
 
 /// Tokens a second, parts of a token included; the longest region, in ms; how
 /// long its CPUs stood still, in ms a second.
-fn measure(pool: &mut dyn Fork, token: &mut Token, group: Option<&Path>) -> Figures {
+pub fn measure(pool: &mut dyn Fork, token: &mut Token, group: Option<&Path>) -> Figures {
     let stood = || group.and_then(cgroup::throttled).unwrap_or_default();
     pool.paced(token, tokens::limit());
     let (before, begun) = (stood(), Instant::now());

@@ -6,11 +6,11 @@
 //! used the CPUs is dropped and tried again (the neighbours that a scenario starts
 //! are its own). All fill one table.
 
-mod callers;
-mod confined;
-mod neighbours;
-mod seldom;
-mod tokens;
+pub mod callers;
+pub mod confined;
+pub mod neighbours;
+pub mod seldom;
+pub mod tokens;
 
 use crate::support::fork::{Candidate, Common};
 use crate::support::machine::round_trip;

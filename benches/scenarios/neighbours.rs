@@ -23,7 +23,7 @@ fn alone(candidate: &Candidate, token: &mut Token) -> Figures {
 }
 
 /// The same of two pools of a kind, used in turn.
-fn in_turn(candidate: &Candidate, token: &mut Token) -> Figures {
+pub fn in_turn(candidate: &Candidate, token: &mut Token) -> Figures {
     let (twice, threads) = (candidate.twice.expect("one that can be doubled"), candidate.threads);
     let mut figure = f64::NAN;
     let mut body = |pool: &mut dyn Fork| {

@@ -25,7 +25,7 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
 /// A region once in a while: its shape, the ms from one to the next, and how many
 /// a turn has.
 #[derive(Clone, Copy)]
-struct Gap {
+pub struct Gap {
     name: &'static str,
     shape: (usize, usize),
     every: u64,
@@ -37,7 +37,7 @@ const fn gap(name: &'static str, shape: (usize, usize), every: u64, regions: u32
 }
 
 /// The caller is busy with other things meanwhile.
-const GAPS: [Gap; 4] = [
+pub const GAPS: [Gap; 4] = [
     gap("small_every_1ms", SMALL, 1, 100),
     gap("small_every_5ms", SMALL, 5, 40),
     gap("small_every_100ms", SMALL, 100, 7),
@@ -45,7 +45,7 @@ const GAPS: [Gap; 4] = [
 ];
 
 /// The caller sleeps meanwhile.
-const SHARES: [Gap; 3] = [
+pub const SHARES: [Gap; 3] = [
     gap("cpu_medium_per_100ms", MEDIUM, 100, 20),
     gap("cpu_large_per_100ms", LARGE, 100, 20),
     gap("cpu_medium_per_1ms", MEDIUM, 1, 800),
@@ -76,13 +76,13 @@ fn cases(candidates: &Candidates<'_>, gaps: &[Gap], least: usize) -> Vec<Case<(G
 }
 
 /// The median region, in µs.
-pub fn after_gaps(shape: (usize, usize), every: Duration, n: u32, candidate: &Candidate) -> f64 {
-    let mut token = Token::single(Format::Q8_0, shape);
+pub fn after_gaps(gap: Gap, candidate: &Candidate) -> f64 {
+    let mut token = Token::single(Format::Q8_0, gap.shape);
     let mut times = Vec::new();
     candidate.run(&mut |pool| {
         warm_up(pool, time(10));
-        for _ in 0..n {
-            busy(every);
+        for _ in 0..gap.regions() {
+            busy(gap.every());
             let begun = Instant::now();
             pool.decode(&mut token);
             times.push(begun.elapsed().as_secs_f64() * 1e6);
@@ -93,9 +93,8 @@ pub fn after_gaps(shape: (usize, usize), every: Duration, n: u32, candidate: &Ca
 
 fn gaps(candidates: &Candidates<'_>) -> Vec<Row> {
     let cases = cases(candidates, &GAPS, 1);
-    let turns = Turns::of(usual_rounds(), &cases, |(gap, candidate)| {
-        [after_gaps(gap.shape, gap.every(), gap.regions(), candidate); 3]
-    });
+    let turns =
+        Turns::of(usual_rounds(), &cases, |(gap, candidate)| [after_gaps(*gap, candidate); 3]);
     turns.rows(|one| {
         let small = one.measure().starts_with("small");
         let over = one.minus(0, one.measure(), SERIAL.name);
@@ -177,7 +176,7 @@ fn idle(candidates: &Candidates<'_>) -> Vec<Row> {
 }
 
 /// CPU time of all threads but the caller, in hundredths of a core.
-fn share(gap: Gap, candidate: &Candidate) -> f64 {
+pub fn share(gap: Gap, candidate: &Candidate) -> f64 {
     let mut token = Token::single(Format::Q8_0, gap.shape);
     let mut share = f64::NAN;
     let others = || Some(own_cpu()?.saturating_sub(thread_cpu()?));

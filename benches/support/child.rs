@@ -96,8 +96,14 @@ static LIVE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 impl Child {
     /// Starts one. It gets the same arguments, so that it is short when we are.
     pub fn start(role: &str) -> std::io::Result<Child> {
+        Child::start_with(role, &[])
+    }
+
+    /// The same, with some of the environment of its own.
+    pub fn start_with(role: &str, env: &[(&str, &str)]) -> std::io::Result<Child> {
         let mut process = Command::new(std::env::current_exe()?)
             .args(std::env::args_os().skip(1))
+            .envs(env.iter().copied())
             .env(ROLE, role)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -131,6 +131,8 @@ pub enum Asked {
     AtMost(f64),
     /// The upper end of the interval reaches it.
     Reaches(f64),
+    /// So does the median, and the interval is clear of 1.
+    Gains(f64),
 }
 
 impl Asked {
@@ -138,6 +140,7 @@ impl Asked {
         let (sign, bound, met, enough) = match self {
             Asked::AtLeast(least) => ("≥", least, estimate.median >= least, 5),
             Asked::AtMost(most) => ("≤", most, estimate.median <= most, 5),
+            Asked::Gains(least) => ("≥", least, estimate.median >= least && estimate.low > 1.0, 6),
             Asked::Reaches(least) => ("reaches", least, estimate.high >= least, 6),
         };
         format!("{sign} {}: {}", digits(bound), verdict(met, estimate.n >= enough))

@@ -92,12 +92,11 @@ impl Isolated {
         let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let (out, err) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        super::pass_on(&err);
-        assert!(output.status.success(), "{id}: {}\n{out}\n{err}", output.status);
         for line in err.lines().filter(|line| line.starts_with(super::unchecked::MARK)) {
             // Not by `eprintln`, which libtest captures.
             let _ = writeln!(std::io::stderr(), "{line}");
         }
+        assert!(output.status.success(), "{id}: {}\n{out}\n{err}", output.status);
         assert!(out.contains(DONE), "{id}: the child did not run the test\n{out}\n{err}");
         Some(output)
     }
