@@ -59,6 +59,11 @@ pub(crate) fn keep_caller_qos(lookup: impl Lookup) -> bool {
     lookup("ROWPOOL_CALLER_QOS").is_some_and(|text| text.to_str().map(str::trim) == Some("keep"))
 }
 
+/// The name of the GEMV's kernels that `ROWPOOL_KERNELS` wishes for.
+pub(crate) fn kernels(lookup: impl Lookup) -> Option<String> {
+    Some(lookup("ROWPOOL_KERNELS")?.to_str()?.trim().to_ascii_lowercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -80,7 +80,7 @@ pub fn mul(
     x.prepare(matrix.format())?;
     let x = x.parts(matrix.format(), matrix.cols())?;
     pool.with_work(matrix.cols().saturating_mul(OPS)).for_each_part(y, |first, y| {
-        kernel::product(matrix.format(), matrix.part(first, y.len()), x, y);
+        kernel::chosen().product(matrix.format(), matrix.part(first, y.len()), x, y);
     });
     Ok(())
 }
@@ -113,18 +113,22 @@ pub fn mul_rows(
         return Err(ShapeError::Output { expected, found: y.len() });
     }
     let x = x.parts(matrix.format(), matrix.cols())?;
-    kernel::product(matrix.format(), matrix.part(first, y.len()), x, y);
+    kernel::chosen().product(matrix.format(), matrix.part(first, y.len()), x, y);
     Ok(())
 }
 
-/// The kernels that products use here: `portable`.
+/// The kernels that products use here: the fastest that this CPU has of
+/// `avx512-vnni`, `avx-vnni`, `avx2` (x86-64), `dotprod` (aarch64) and `portable`,
+/// or those that the environment variable `ROWPOOL_KERNELS` names, read at the
+/// first product. A name that is unknown or not of this CPU is as if it were
+/// absent.
 ///
 /// ```
 /// println!("kernels: {}", rowpool::gemv::kernels());
 /// ```
 #[must_use]
 pub fn kernels() -> &'static str {
-    "portable"
+    kernel::chosen().name
 }
 
 /// A multiply-add here in the pool's (0.05 ns).

@@ -6,11 +6,15 @@
 //! width, not the CPU.
 
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use super::f16::f16_to_f32;
 use super::input::{Block256, Block32};
-use super::unpack::half;
+use super::unpack::bf16_to_f32;
 use super::Format;
+use crate::config;
+use crate::sync::OnceLock;
 
 /// Rows computed together. A core that reads one stream waits for memory at
 /// each page; over eight streams, far apart, these waits overlap. Adjacent rows
@@ -42,6 +46,12 @@ trait Isa {
     /// Values times values times the group's scale.
     fn q6_k(w: &[u8; 210], x: &Block256) -> Self::Sum;
 
+    /// What `bits` are, NaN as some NaN.
+    fn halves<const R: usize>(bits: [u16; R]) -> [f32; R];
+
+    /// How much more than the product of `q8_0` its sum is, times the sum of `x`.
+    const Q8_LESS: i32 = 0;
+
     /// Adds the products of a segment, whole `LANES`, to the sums.
     fn segment<E: Element>(sums: &mut [f32; LANES], w: &[u8], x: &[f32]);
 }
@@ -49,9 +59,75 @@ trait Isa {
 /// The input in all its forms.
 pub(super) type X<'a> = (&'a [f32], &'a [Block32], &'a [Block256]);
 
-/// `y = w x` for rows whose bytes are `w`; the lengths fit.
-pub(super) fn product(format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
-    generic::<portable::Portable>(format, w, x, y);
+/// Kernels for one instruction set.
+pub(super) struct Kernels {
+    pub(super) name: &'static str,
+    available: fn() -> bool,
+    product: unsafe fn(Format, &[u8], X<'_>, &mut [f32]),
+}
+
+impl Kernels {
+    /// `y = w x` for rows whose bytes are `w`; the lengths fit.
+    pub(super) fn product(&self, format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
+        // SAFETY: these are handed out by `usable` alone: the CPU has them.
+        unsafe { (self.product)(format, w, x, y) }
+    }
+}
+
+/// Those that this CPU has, the fastest first.
+fn usable() -> impl Iterator<Item = &'static Kernels> {
+    ALL.iter().filter(|kernels| (kernels.available)())
+}
+
+/// The fastest, or those that `ROWPOOL_KERNELS` names.
+pub(super) fn chosen() -> &'static Kernels {
+    static CHOSEN: OnceLock<&Kernels> = OnceLock::new();
+    CHOSEN.get_or_init(|| {
+        let wish = config::kernels(config::env);
+        let named = usable().find(|kernels| Some(kernels.name) == wish.as_deref());
+        named.or(usable().next()).expect("the portable ones are usable")
+    })
+}
+
+/// One entry for each, that compiles all of `generic` with its features.
+macro_rules! kernels {
+    ($($(#[$only:meta])* $name:literal: $isa:ty, [$($feature:tt),*], $product:ident;)*) => {
+        static ALL: &[Kernels] = &[$($(#[$only])* Kernels {
+            name: $name,
+            available: || true $(&& detected!($feature))*,
+            product: $product,
+        }),*];
+        $(
+            $(#[$only])*
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn $product(format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
+                generic::<$isa>(format, w, x, y);
+            }
+        )*
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! detected {
+    ($feature:tt) => {
+        std::arch::is_x86_feature_detected!($feature)
+    };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! detected {
+    ($feature:tt) => {
+        std::arch::is_aarch64_feature_detected!($feature)
+    };
+}
+
+kernels! {
+    #[cfg(target_arch = "x86_64")]
+    "avx512-vnni": x86::X86<x86::Vnni512>, ["avx2", "f16c", "avx512f", "avx512vl", "avx512vnni"], avx512_vnni;
+    #[cfg(target_arch = "x86_64")]
+    "avx-vnni": x86::X86<x86::Vnni>, ["avx2", "f16c", "avxvnni"], avx_vnni;
+    #[cfg(target_arch = "x86_64")]
+    "avx2": x86::X86<x86::Avx2>, ["avx2", "f16c"], avx2;
+    "portable": portable::Portable, [], portable_kernels;
 }
 
 #[inline(always)]
@@ -95,6 +171,11 @@ fn streams<F: Rows>(w: &[u8], x: &[F::X], y: &mut [f32]) {
     }
 }
 
+#[inline(always)]
+fn bits(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
 /// Takes a block off the front of each row: costs no bounds checks later.
 #[inline(always)]
 fn next<'w, const R: usize, const N: usize>(rows: &mut [&'w [u8]; R]) -> [&'w [u8; N]; R] {
@@ -118,12 +199,12 @@ macro_rules! scaled {
                 for x in x {
                     let blocks = next::<R, $bytes>(&mut rows);
                     let mut sums = [I::$dot(blocks[0], x); R];
-                    let mut scales = [0.0; R];
+                    let mut scales = [0; R];
                     for r in 0..R {
                         sums[r] = I::$dot(blocks[r], x);
-                        scales[r] = half(&blocks[r][$scale_at..]);
+                        scales[r] = bits(blocks[r], $scale_at);
                     }
-                    let totals = I::totals(sums);
+                    let (totals, scales) = (I::totals(sums), I::halves(scales));
                     for r in 0..R {
                         values[r] += (totals[r] - $less(x)) as f32 * (scales[r] * x.scale);
                     }
@@ -134,7 +215,7 @@ macro_rules! scaled {
     };
 }
 
-scaled!(Q8_0, Block32, q8_0, 34, 0, |_| 0);
+scaled!(Q8_0, Block32, q8_0, 34, 0, |x: &Block32| I::Q8_LESS * x.sum);
 scaled!(Q4_0, Block32, q4_0, 18, 0, |x: &Block32| 8 * x.sum);
 scaled!(Q6K, Block256, q6_k, 210, 208, |_| 0);
 
@@ -152,16 +233,17 @@ macro_rules! with_minima {
                     let blocks = next::<R, $bytes>(&mut rows);
                     let (sum, minimum) = I::$dot(blocks[0], x);
                     let (mut sums, mut minima) = ([sum; R], [minimum; R]);
-                    let mut scales = [[0.0; R]; 2];
+                    let (mut scales, mut lows) = ([0; R], [0; R]);
                     for r in 0..R {
                         (sums[r], minima[r]) = I::$dot(blocks[r], x);
-                        scales[0][r] = half(&blocks[r][..]);
-                        scales[1][r] = half(&blocks[r][2..]);
+                        scales[r] = bits(blocks[r], 0);
+                        lows[r] = bits(blocks[r], 2);
                     }
-                    let (totals, minima) = (I::totals(sums), I::totals(minima));
+                    let (totals, scales) = (I::totals(sums), I::halves(scales));
+                    let (minima, lows) = (I::totals(minima), I::halves(lows));
                     for r in 0..R {
-                        values[r] += totals[r] as f32 * (scales[0][r] * x.scale)
-                            - minima[r] as f32 * (scales[1][r] * x.scale);
+                        values[r] += totals[r] as f32 * (scales[r] * x.scale)
+                            - minima[r] as f32 * (lows[r] * x.scale);
                     }
                 }
                 values
@@ -177,6 +259,15 @@ with_minima!(Q5K, q5_k, 176);
 trait Element {
     const BYTES: usize;
     fn value(bytes: &[u8]) -> f32;
+    /// Eight of them.
+    #[inline(always)]
+    fn eight<I: Isa>(bytes: &[u8]) -> [f32; 8] {
+        let mut values = [0.0; 8];
+        for (k, value) in values.iter_mut().enumerate() {
+            *value = Self::value(&bytes[k * Self::BYTES..][..Self::BYTES]);
+        }
+        values
+    }
 }
 
 struct F32;
@@ -195,7 +286,15 @@ impl Element for F16 {
     const BYTES: usize = 2;
     #[inline(always)]
     fn value(bytes: &[u8]) -> f32 {
-        f16_to_f32(u16::from_le_bytes([bytes[0], bytes[1]]))
+        f16_to_f32(bits(bytes, 0))
+    }
+    #[inline(always)]
+    fn eight<I: Isa>(bytes: &[u8]) -> [f32; 8] {
+        let mut halves = [0; 8];
+        for (k, half) in halves.iter_mut().enumerate() {
+            *half = bits(bytes, 2 * k);
+        }
+        I::halves(halves)
     }
 }
 
@@ -203,7 +302,7 @@ impl Element for BF16 {
     const BYTES: usize = 2;
     #[inline(always)]
     fn value(bytes: &[u8]) -> f32 {
-        super::unpack::bf16_to_f32(u16::from_le_bytes([bytes[0], bytes[1]]))
+        bf16_to_f32(bits(bytes, 0))
     }
 }
 
