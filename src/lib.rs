@@ -33,6 +33,8 @@
 //! [`cpu_pool`]: cpu_pool
 //! [`par`]: par
 //! [moving]: guide::moving
+//! [measurements]: guide::measurements
+//! [scenarios]: guide::scenarios
 //! [protocol]: guide::protocol
 //!
 #![doc = include_str!("../README.md")]
@@ -78,6 +80,10 @@ pub use shapes::Rows;
 pub mod guide {
     #[doc = include_str!("../docs/MOVING.md")]
     pub mod moving {}
+    #[doc = include_str!("../docs/MEASUREMENTS.md")]
+    pub mod measurements {}
+    #[doc = include_str!("../docs/SCENARIOS.md")]
+    pub mod scenarios {}
     #[doc = include_str!("pool/PROTOCOL.md")]
     pub mod protocol {}
 }

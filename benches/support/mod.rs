@@ -4,12 +4,15 @@
 // Each bench uses a part of it.
 #![allow(dead_code)]
 
+use std::time::Duration;
+
 pub mod candidate;
 pub mod cgroup;
 pub mod child;
 pub mod fork;
 pub mod fork_table;
 pub mod machine;
+pub mod report;
 pub mod rounds;
 pub mod stats;
 pub mod token;
@@ -49,6 +52,15 @@ pub fn rounds(usual: usize) -> usize {
     } else {
         set.unwrap_or(usual)
     }
+}
+
+/// So many ms, or a small part of them in short form.
+pub fn time(ms: u64) -> Duration {
+    Duration::from_micros(if short() { 20 } else { 1000 } * ms)
+}
+
+pub fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }
 
 /// Says whether a requirement of the project is met; nothing fails by it.

@@ -1,6 +1,6 @@
 //! Settings of a pool, and its threads.
 
-use super::team::{Setup, Team};
+use super::team::{ReadUsable, Setup, Team};
 use super::{context, Own, Pool, MAX_WIDTH};
 use crate::machine::{self, Binding, Plan};
 use crate::policy::quota::QuotaShare;
@@ -313,12 +313,16 @@ impl PoolBuilder {
         let named = machine::policies(&mut note);
         let weights = plan.weights();
         let weighted = weights.is_some();
+        let quota = plan.usable_at_first().quota.and_then(QuotaShare::new);
+        let plan = Arc::new(plan);
+        let reader = Arc::clone(&plan);
         let team = Team::new(Setup {
             workers: threads - 1,
             window: self.window.map_or_else(machine::spin_window, SpinWindow::fixed),
             policies: self.without.iter().fold(named, |on, &policy| on.without(policy)),
             weights,
-            quota: plan.usable_at_first().quota.and_then(QuotaShare::new),
+            quota,
+            usable: ReadUsable(Box::new(move || reader.usable_now())),
         });
         let pin = self.pin.unwrap_or_else(machine::pin_by_default);
         let mut pool = Pool {
@@ -343,7 +347,7 @@ impl PoolBuilder {
                 }
             }
         }
-        pool.refresh();
+        pool.team.refresh();
         Ok(pool)
     }
 

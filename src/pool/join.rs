@@ -303,7 +303,8 @@ impl Team {
     }
 
     /// C8: now and then measures the empty fork, by some that run while everybody
-    /// is hot: the grace and the break-even of small regions follow it.
+    /// is hot: the grace and the break-even of small regions follow it. Reads mask
+    /// and quota again too.
     #[cold]
     fn calibrate(&self, width: usize, caller: &mut CallerState) {
         let mut times = [(Duration::ZERO, 0); SAMPLES];
@@ -319,6 +320,8 @@ impl Team {
                 return;
             }
         }
+        // Where regions come so fast that nobody parks.
+        self.refresh();
         times.sort_unstable();
         let (fork, looks) = times[SAMPLES / 2];
         self.set_fork_ns(fork.as_nanos() as u64);

@@ -14,6 +14,10 @@ use std::time::Duration;
 /// (The model has enough of one look.)
 const EAGER_LOOKS: u32 = if cfg!(loom) { 0 } else { 16 };
 
+/// A worker that is about to park reads mask and quota again, at most this often:
+/// that takes some 20 µs, and a quota acts by periods of 100 ms.
+const REFRESH: Duration = Duration::from_millis(100);
+
 /// A pool that is dropped waits no longer than this for a worker that is away.
 const NAP: Duration = Duration::from_micros(400);
 
@@ -47,6 +51,7 @@ impl Team {
         let mut seen = Word::BLANK;
         let mut wakes = self.sleepers.wakes();
         let mut eager = false;
+        let mut refreshed: Option<Instant> = None;
         state.set_thread();
         self.sleepers.arrive(state);
         loop {
@@ -84,6 +89,11 @@ impl Team {
                 }
                 // A wake from now on takes the rest back.
                 wakes = self.sleepers.wakes();
+            }
+            // After a vain window: nobody waits for this worker.
+            if refreshed.is_none_or(|last| last.elapsed() > REFRESH) {
+                self.refresh();
+                refreshed = Some(Instant::now());
             }
             // S1 to S4. The window is over, or a rest was asked for. Outside the
             // width too a woken worker passes the wake on (S9).

@@ -1,18 +1,18 @@
-//! Tests of what the benches stand on; `cargo test -p rowpool-bench`.
+//! Tests of what the benches stand on; `cargo test -p rowpool-differential`.
 
-#[path = "mod.rs"]
+#[path = "../../benches/support/mod.rs"]
 mod support;
 
 use std::time::{Duration, Instant};
 use support::candidate::{
-    ROWPOOL, ROWPOOL_COMMON, ROWPOOL_THREADS, ROWPOOL_TWICE, SCOPE, SERIAL, YARDSTICK,
-    YARDSTICK_COMMON, YARDSTICK_TWICE,
+    GEMV, LIMIT, ROWPOOL, ROWPOOL_BY_ROW, ROWPOOL_COMMON, ROWPOOL_MUTEX, ROWPOOL_THREADS, SCOPE,
+    SERIAL, SERIAL_BY_ROW, YARDSTICK, YARDSTICK_COMMON,
 };
 use support::machine::{Ticks, Watch, TICK};
 use support::rounds::alternate;
 use support::stats::{median, outside, quantile, ratios, Estimate};
-use support::token::{Format, Token};
-use support::who::Who;
+use support::token::{Format, Fused, Token};
+use support::who::{empty_slot, forked};
 
 #[test]
 fn medians_and_quantiles() {
@@ -79,16 +79,17 @@ fn foreign_time_is_what_the_machine_has() {
 
 #[test]
 fn forked_regions_are_told_from_others() {
-    let who = Who::new(2, 4);
-    for region in 0..4 {
-        who.note(0);
+    let mut region = 0;
+    let forked = forked(2, 4, || {
+        empty_slot(0);
         if region == 2 {
-            std::thread::scope(|scope| scope.spawn(|| who.note(1)).join().unwrap());
+            std::thread::scope(|scope| scope.spawn(|| empty_slot(1)).join().unwrap());
         } else {
-            who.note(1);
+            empty_slot(1);
         }
-    }
-    assert_eq!(who.forked(), 0.25);
+        region += 1;
+    });
+    assert_eq!(forked, 0.25);
 }
 
 /// The token here is the short one.
@@ -96,23 +97,28 @@ fn forked_regions_are_told_from_others() {
 fn all_ways_give_the_same_bits() {
     for format in [Format::Q8_0, Format::F32] {
         let mut token = Token::new(format);
-        SERIAL.run(&mut |pool| pool.decode(&mut token));
-        let right = token.output();
+        let right = token.right();
         assert!(right.iter().filter(|&&bits| bits != 0).count() > right.len() / 2);
-        for candidate in [ROWPOOL, ROWPOOL_THREADS, YARDSTICK, SCOPE] {
+        let ways = [GEMV, LIMIT, SERIAL_BY_ROW, ROWPOOL_BY_ROW];
+        for candidate in ways.into_iter().chain([ROWPOOL, ROWPOOL_THREADS, YARDSTICK, SCOPE]) {
             token.clear();
             candidate.run(&mut |pool| pool.decode(&mut token));
             assert_eq!(token.output(), right, "{}", candidate.name);
-            token.clear();
-            candidate.run(&mut |pool| pool.limit(&mut token, 2));
-            assert_eq!(token.output(), right, "{}", candidate.name);
         }
+    }
+}
+
+#[test]
+fn all_ways_to_run_a_layer_give_the_same_bits() {
+    let mut token = Token::of_layers(Format::Q8_0, 2);
+    let ops = [0..3, 3..4, 4..6, 6..7];
+    token.layers_serial(&ops);
+    let right = token.output();
+    let pool = rowpool::Pool::new(2).unwrap();
+    for (fused, steps) in [(false, false), (false, true), (true, false), (true, true)] {
         token.clear();
-        token.by_gemv(&rowpool::Pool::new(2).unwrap());
-        assert_eq!(token.output(), right);
-        token.clear();
-        token.by_row(|rows, _, f| rows.iter_mut().enumerate().for_each(|(row, out)| f(row, out)));
-        assert_eq!(token.output(), right);
+        token.layers(&pool, Fused { fused, steps }, &ops);
+        assert_eq!(token.output(), right, "fused {fused}, steps {steps}");
     }
 }
 
@@ -120,9 +126,7 @@ fn all_ways_give_the_same_bits() {
 #[test]
 fn a_paced_token_ends_in_time() {
     let mut token = Token::new(Format::Q8_0);
-    SERIAL.run(&mut |pool| pool.decode(&mut token));
-    let right = token.output();
-    token.clear();
+    let right = token.right();
     SERIAL.run(&mut |pool| {
         let none = pool.paced(&mut token, Duration::ZERO);
         assert_eq!((none.done, token.output().iter().max()), (0.0, Some(&0)));
@@ -135,14 +139,13 @@ fn a_paced_token_ends_in_time() {
 #[test]
 fn pairs_and_shared_pools_run_every_item_once() {
     let mut token = Token::new(Format::Q8_0);
-    SERIAL.run(&mut |pool| pool.decode(&mut token));
-    let right = token.output();
-    for pair in [ROWPOOL_TWICE, YARDSTICK_TWICE] {
+    let right = token.right();
+    for pool in [ROWPOOL, YARDSTICK] {
         token.clear();
-        pair.run(&mut |pool| pool.decode(&mut token));
-        assert_eq!(token.output(), right, "{}", pair.name);
+        pool.twice.unwrap()(2, &mut |pool| pool.decode(&mut token));
+        assert_eq!(token.output(), right, "{}", pool.name);
     }
-    for common in [ROWPOOL_COMMON, YARDSTICK_COMMON] {
+    for common in [ROWPOOL_COMMON, ROWPOOL_MUTEX, YARDSTICK_COMMON] {
         let items = std::sync::atomic::AtomicUsize::new(0);
         let count = |range: std::ops::Range<usize>| {
             items.fetch_add(range.len(), std::sync::atomic::Ordering::Relaxed);

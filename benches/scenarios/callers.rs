@@ -1,14 +1,13 @@
 //! Many callers of one pool: what they get done together, whether one starves,
 //! and what waiting for a turn costs.
 
-use super::report::{Asked, Row};
-use super::{announce, is_ours, time, usual_rounds, Cast, Rows, Turns, MS};
+use super::{begin, usual_rounds, Candidates};
 use crate::support::candidate::{rowpool, ROWPOOL};
 use crate::support::fork::{Common, Shared};
 use crate::support::machine::{thread_cpu, Line};
-use crate::support::rounds::{alternate, Series};
-use crate::support::stats::{quantile, ratios, Estimate};
-use crate::support::wanted;
+use crate::support::report::{Asked, Case, Figures, Row, Turns};
+use crate::support::stats::{quantile, Estimate};
+use crate::support::{time, wanted};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -24,21 +23,21 @@ const ITEMS: usize = 100;
 /// What a region takes on one CPU.
 const REGION: Duration = Duration::from_micros(20);
 
-pub fn play(cast: &Cast<'_>) -> Rows {
-    let mut rows = together(cast);
-    rows.extend(waiting(cast));
+pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
+    let mut rows = together(candidates);
+    rows.extend(waiting(candidates));
     rows
 }
 
 /// Work that takes no memory, and CPU time rather than time: a thread that is
 /// off the CPU gets nothing done.
 #[derive(Clone, Copy)]
-struct Work {
+pub struct Work {
     steps_per_us: f64,
 }
 
 impl Work {
-    fn calibrated() -> Work {
+    pub fn calibrated() -> Work {
         const STEPS: u64 = 100_000;
         let rate = || {
             let begun = Instant::now();
@@ -66,13 +65,6 @@ fn spin(steps: u64) {
     black_box(state);
 }
 
-struct Turn {
-    /// Regions a second of all callers.
-    rate: f64,
-    /// The slowest caller's, over the mean.
-    slowest: f64,
-}
-
 /// Threads that open regions until they are told to stop.
 struct Callers {
     stop: AtomicBool,
@@ -94,22 +86,23 @@ impl Callers {
         }
     }
 
-    /// Watches them for a while and stops them.
-    fn measure(&self) -> Turn {
+    /// Watches them for a while and stops them: regions a second of them all, and
+    /// the slowest caller's over the mean.
+    fn measure(&self) -> Figures {
         // From when all run.
-        std::thread::sleep(time(20 * MS));
+        std::thread::sleep(time(20));
         self.counts.iter().for_each(|Line(count)| count.store(0, Ordering::Relaxed));
         let begun = Instant::now();
-        std::thread::sleep(time(600 * MS));
+        std::thread::sleep(time(600));
         let counts = self.counts.iter().map(|Line(count)| count.load(Ordering::Relaxed) as f64);
         let (seconds, counts) = (begun.elapsed().as_secs_f64(), counts.collect::<Vec<f64>>());
         self.stop.store(true, Ordering::Relaxed);
         let all = counts.iter().sum::<f64>();
-        Turn { rate: all / seconds, slowest: quantile(&counts, 0.0) / (all / counts.len() as f64) }
+        [all / seconds, quantile(&counts, 0.0) / (all / counts.len() as f64), 0.0]
     }
 }
 
-fn turn(pool: &dyn Shared, callers: usize, work: Work) -> Turn {
+pub fn turn(pool: &dyn Shared, callers: usize, work: Work) -> Figures {
     let callers = Callers::new(callers, work);
     std::thread::scope(|scope| {
         for i in 0..callers.counts.len() {
@@ -121,7 +114,7 @@ fn turn(pool: &dyn Shared, callers: usize, work: Work) -> Turn {
 }
 
 /// The same on rowpool, from tokio's `spawn_blocking`.
-fn turn_on_tokio(callers: usize, work: Work) -> Turn {
+fn turn_on_tokio(callers: usize, work: Work) -> Figures {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
     let runtime = runtime.expect("tokio starts");
     let callers = Arc::new(Callers::new(callers, work));
@@ -136,55 +129,47 @@ fn turn_on_tokio(callers: usize, work: Work) -> Turn {
 
 /// Who calls what.
 #[derive(Clone, Copy)]
-enum Case {
+enum How {
     Threads(usize, Common),
     Tokio(usize),
 }
 
-fn together(cast: &Cast<'_>) -> Rows {
-    let mut cases: Vec<(&'static str, Case)> = Vec::new();
+fn together(candidates: &Candidates<'_>) -> Vec<Row> {
+    let mut cases: Vec<Case<How>> = Vec::new();
     let any = COUNTS.iter().any(|(name, _)| wanted(name)) || wanted(TOKIO);
-    // One caller is what the others are compared with.
-    for (name, callers) in COUNTS.into_iter().filter(|&(name, n)| wanted(name) || any && n == 1) {
-        announce(name);
-        cases.extend(cast.common.iter().map(|&pool| (name, Case::Threads(callers, pool))));
+    for (name, callers) in COUNTS {
+        // One caller is what the others are compared with.
+        if begin(name) || (any && callers == 1) {
+            let how = |&pool: &Common| (name.into(), pool.name, How::Threads(callers, pool));
+            cases.extend(candidates.common.iter().map(how));
+        }
     }
-    if wanted(TOKIO) {
-        announce(TOKIO);
-        cases.push((TOKIO, Case::Tokio(8)));
+    if begin(TOKIO) {
+        cases.push((TOKIO.into(), ROWPOOL.name, How::Tokio(8)));
     }
     let work = Work::calibrated();
-    let name = |&(measure, case): &(&'static str, Case)| match case {
-        Case::Threads(_, pool) => (measure, pool.name),
-        Case::Tokio(_) => (measure, ROWPOOL.name),
-    };
-    let names = cases.iter().map(name).collect();
-    let series = alternate(usual_rounds(), cases.len(), |i| match cases[i].1 {
-        Case::Threads(callers, pool) => {
-            let mut result = None;
-            (pool.open)(&mut |pool| result = Some(turn(pool, callers, work)));
-            result.expect("the body was called")
+    let turns = Turns::of(usual_rounds(), &cases, |how| match *how {
+        How::Threads(callers, pool) => {
+            let mut figures = [f64::NAN; 3];
+            (pool.open)(&mut |pool| figures = turn(pool, callers, work));
+            figures
         }
-        Case::Tokio(callers) => turn_on_tokio(callers, work),
+        How::Tokio(callers) => turn_on_tokio(callers, work),
     });
-    let turns = Turns { names, series };
-    let row = |(measure, pool, series): (&str, &str, &Series<Turn>)| {
-        let row = Row::new(measure, pool, series, "regions/s", |turn| turn.rate);
-        let (one, _) = COUNTS[0];
-        if measure == one {
-            return row;
+    turns.rows(|one| {
+        let row = one.row("regions/s", 0);
+        let (single, _) = COUNTS[0];
+        if one.measure() == single {
+            return vec![row];
         }
-        let ask = |least| Some(Asked::AtLeast(least)).filter(|_| is_ours(pool));
-        let rate = |turn: &Turn| turn.rate;
-        let gain = ratios(&series.paired(rate), &turns.paired(one, pool, rate));
-        let slowest = Estimate::of(&series.figures(|turn| turn.slowest));
-        row.compared("over one caller's", gain, ask(0.9)).compared(
+        let gain = one.over(0, single, one.candidate());
+        let slowest = Estimate::of(&one.figures(1));
+        vec![row.compared("over one caller's", gain, one.ours(Asked::AtLeast(0.9))).compared(
             "slowest/mean",
             slowest,
-            ask(0.5),
-        )
-    };
-    turns.iter().map(row).collect()
+            one.ours(Asked::AtLeast(0.5)),
+        )]
+    })
 }
 
 /// Callers that wait while another's region is long.
@@ -208,7 +193,7 @@ fn burnt(pool: &dyn Shared, work: Work) -> f64 {
             });
             let wait = || {
                 while !begun.load(Ordering::Relaxed) {
-                    std::thread::sleep(MS / 20);
+                    std::thread::sleep(Duration::from_micros(50));
                 }
                 let (from, before) = (Instant::now(), thread_cpu());
                 work.region(pool, REGION);
@@ -230,20 +215,17 @@ fn burnt(pool: &dyn Shared, work: Work) -> f64 {
     used.map_or(f64::NAN, |used| 100.0 * used.as_secs_f64() / waited.as_secs_f64())
 }
 
-fn waiting(cast: &Cast<'_>) -> Rows {
-    if !wanted(WAITING) {
-        return Rows::new();
+fn waiting(candidates: &Candidates<'_>) -> Vec<Row> {
+    if !begin(WAITING) {
+        return Vec::new();
     }
-    announce(WAITING);
     let work = Work::calibrated();
-    let series = alternate(usual_rounds(), cast.common.len(), |i| {
-        let mut result = f64::NAN;
-        (cast.common[i].open)(&mut |pool| result = burnt(pool, work));
-        result
+    let case = |pool: &Common| (WAITING.into(), pool.name, *pool);
+    let cases: Vec<Case<Common>> = candidates.common.iter().map(case).collect();
+    let turns = Turns::of(usual_rounds(), &cases, |pool| {
+        let mut figure = f64::NAN;
+        (pool.open)(&mut |pool| figure = burnt(pool, work));
+        [figure; 3]
     });
-    let row = |(pool, series): (&Common, &Series<f64>)| {
-        let asked = Some(Asked::AtMost(10.0)).filter(|_| is_ours(pool.name));
-        Row::new(WAITING, pool.name, series, "% of a CPU", |burnt| *burnt).asked(asked)
-    };
-    cast.common.iter().zip(&series).map(row).collect()
+    turns.rows(|one| vec![one.row("% of a CPU", 0).asked(one.ours(Asked::AtMost(10.0)))])
 }
