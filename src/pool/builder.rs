@@ -7,7 +7,7 @@ use crate::policy::quota::QuotaShare;
 use crate::policy::spin::SpinWindow;
 use crate::policy::Policy;
 use crate::sync::AtomicBool;
-use crate::topology::Topology;
+use crate::topology::{Reason, Topology};
 use log::Level;
 use std::fmt;
 use std::io;
@@ -109,6 +109,7 @@ pub struct PoolBuilder {
     keep_worker_qos: bool,
     keep_caller_qos: Option<bool>,
     topology: Option<Topology>,
+    inherit_priority: bool,
     without: Vec<Policy>,
 }
 
@@ -267,6 +268,20 @@ impl PoolBuilder {
         self
     }
 
+    /// Whether workers keep the scheduling policy and nice value of the thread that
+    /// builds the pool (Linux, Android). By default they are ordinary threads with
+    /// the process's own nice value, where the system allows that; where it does
+    /// not, [`Pool::reason`] says so.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).inherit_priority(true).build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn inherit_priority(mut self, inherit: bool) -> Self {
+        self.inherit_priority = inherit;
+        self
+    }
+
     /// Switches a policy off, as `ROWPOOL_WITHOUT` does: for who hunts a fault, or
     /// measures what it gains. Results are the same without any of them.
     ///
@@ -309,7 +324,14 @@ impl PoolBuilder {
             plan.width.threads = 1;
         }
         let threads = plan.width.threads;
-        note(Level::Debug, format!("rowpool: {}", plan.width.reason));
+        let mut level = Level::Debug;
+        let stuck = crate::sys::stuck_at_nice().filter(|_| threads > 1 && !self.inherit_priority);
+        if let Some(nice) = stuck {
+            let width = Box::new(plan.width.reason);
+            plan.width.reason = Reason::StuckAtNice { width, nice };
+            level = Level::Warn;
+        }
+        note(level, format!("rowpool: {}", plan.width.reason));
         let named = machine::policies(&mut note);
         let weights = plan.weights();
         let weighted = weights.is_some();
@@ -364,11 +386,16 @@ impl PoolBuilder {
         }
         let team = Arc::clone(team);
         let hook = self.on_start.clone();
-        let raise = !self.keep_worker_qos;
+        let (raise, inherit) = (!self.keep_worker_qos, self.inherit_priority);
+        // From its first instruction on.
+        let _blocked = crate::sys::BlockedForNew::new();
         thread.spawn(move || {
             context::mark_worker(Arc::as_ptr(&team) as usize);
             // A logger's panic, for one.
             caught(|| {
+                if !inherit {
+                    crate::sys::adopt_process_priority();
+                }
                 binding.apply(slot);
                 if raise {
                     crate::sys::raise_worker_qos(slot);

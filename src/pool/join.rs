@@ -96,6 +96,8 @@ impl Team {
         job: &ErasedJob<'_>,
     ) -> bool {
         assert!(1 < width && width <= self.workers.len() + 1, "a region has slots for threads");
+        // I5: from here to the join nothing allocates, blocks or calls the system
+        // while everybody is hot.
         self.prepare(width, job);
         // C1.
         let Some(guard) = self.caller_lock.acquire(|holder| self.blocked(holder)) else {
@@ -252,6 +254,7 @@ impl Team {
             }
             helped = true;
             if !self.panics.raised() {
+                // I8: after slot 0, which therefore may not wait for it.
                 // SAFETY: the region is not joined yet; the slot was claimed above.
                 unsafe { self.run_caught(header, worker + 1, width) };
             }

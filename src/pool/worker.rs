@@ -95,8 +95,8 @@ impl Team {
                 self.refresh();
                 refreshed = Some(Instant::now());
             }
-            // S1 to S4. The window is over, or a rest was asked for. Outside the
-            // width too a woken worker passes the wake on (S9).
+            // P1 to P4. The window is over, or a rest was asked for. Outside the
+            // width too a woken worker passes the wake on (P9).
             if self.sleepers.park(state, wakes, || gate.look() != seen) {
                 self.sleepers.pass_on(&self.workers);
             }
@@ -135,6 +135,7 @@ impl Team {
         // W3.
         // SAFETY: the slot of this region is claimed and not done.
         let header = unsafe { gate.header() };
+        // I6: the same bits whoever runs the slot.
         header.adopt_fp();
         // W4.
         // SAFETY: the region ends after this slot is done (I2).
