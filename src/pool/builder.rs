@@ -335,7 +335,8 @@ impl PoolBuilder {
         let named = machine::policies(&mut note);
         let weights = plan.weights();
         let weighted = weights.is_some();
-        let quota = plan.usable_at_first().quota.and_then(QuotaShare::new);
+        let usable = plan.usable_at_first();
+        let quota = usable.quota.and_then(QuotaShare::new);
         let plan = Arc::new(plan);
         let reader = Arc::clone(&plan);
         let team = Team::new(Setup {
@@ -369,7 +370,9 @@ impl PoolBuilder {
                 }
             }
         }
-        pool.team.refresh();
+        if threads > 1 {
+            pool.team.fit_to(usable);
+        }
         Ok(pool)
     }
 

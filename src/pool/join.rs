@@ -306,8 +306,7 @@ impl Team {
     }
 
     /// C8: now and then measures the empty fork, by some that run while everybody
-    /// is hot: the grace and the break-even of small regions follow it. Reads mask
-    /// and quota again too.
+    /// is hot: the grace and the break-even of small regions follow it.
     #[cold]
     fn calibrate(&self, width: usize, caller: &mut CallerState) {
         let mut times = [(Duration::ZERO, 0); SAMPLES];
@@ -323,8 +322,6 @@ impl Team {
                 return;
             }
         }
-        // Where regions come so fast that nobody parks.
-        self.refresh();
         times.sort_unstable();
         let (fork, looks) = times[SAMPLES / 2];
         self.set_fork_ns(fork.as_nanos() as u64);
