@@ -3,9 +3,9 @@
 
 use super::backoff::Relax;
 use super::caller_lock::CallerLock;
+use super::caller_state::CallerState;
 use super::gate::{Epoch, Gate, Word, MAX_WIDTH};
 use super::job::{ErasedJob, JobHeader};
-use super::join::CallerState;
 use super::panics::Panics;
 use super::park::Sleepers;
 use super::worker_state::WorkerState;
