@@ -67,20 +67,22 @@ impl Plan {
         Plan { topology, width, system }
     }
 
-    /// CPUs that the process may use now: its mask is read again by each call,
-    /// its quota seldom. `None` is no news: the facts were given, or another thread
-    /// reads now, or did when this process was forked off.
+    /// Hands on what CPUs the process may use now: its mask is read again by each
+    /// call, its quota seldom. Nothing where the facts were given, or where another
+    /// thread does this for longer than `patience` (or did when this process was
+    /// forked off). One at a time, so that nobody acts on an older reading later.
     ///
-    /// Takes 1 µs, and 20 µs more where the quota is read. No lock of others and
-    /// no foreign code; allocates.
-    pub(crate) fn usable_now(&self) -> Option<Usable> {
-        let system = &mut *self.system.as_ref()?.try_lock_for(Duration::ZERO)?;
+    /// Takes 1 µs, and 20 µs more where the quota is read; allocates.
+    pub(crate) fn usable_now(&self, patience: Duration, then: &mut dyn FnMut(Usable)) {
+        let Some(system) = &self.system else { return };
+        let Some(mut system) = system.try_lock_for(patience) else { return };
+        let system = &mut *system;
         let now = Instant::now();
         if now.saturating_duration_since(system.read) >= QUOTA_IS_GOOD_FOR {
             system.read = now;
             system.quota = system.watch.quota(&self.topology);
         }
-        Some(Usable { allowed: Watch::allowed(&self.topology), quota: system.quota })
+        then(Usable { allowed: Watch::allowed(&self.topology), quota: system.quota });
     }
 
     /// As it was when the plan was made.

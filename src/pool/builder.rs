@@ -376,7 +376,7 @@ impl PoolBuilder {
             policies: self.without.iter().fold(named, |on, &policy| on.without(policy)),
             weights,
             quota,
-            usable: ReadUsable(Box::new(move || reader.usable_now())),
+            usable: ReadUsable(Box::new(move |patience, then| reader.usable_now(patience, then))),
         });
         let pin = self.pin.unwrap_or_else(machine::pin_by_default);
         let mut pool = Pool {

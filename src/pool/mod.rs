@@ -39,6 +39,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use team::Team;
 
+/// A worker that refreshes the width is waited for: it takes 20 µs, and more only
+/// if it loses its CPU meanwhile.
+const REFRESH_PATIENCE: Duration = Duration::from_millis(10);
+
 /// Multiply-adds per nanosecond that a work hint is converted with: one op in
 /// 0.05 ns is what an int8 or f32 dot product in cache takes on a server core
 /// of 2023. Slower kernels fork a little later than they could, which costs
@@ -113,7 +117,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn active_width(&self) -> usize {
-        self.team.refresh();
+        self.team.refresh(REFRESH_PATIENCE);
         if self.team.orphaned() {
             1
         } else {
@@ -144,7 +148,7 @@ impl Pool {
     /// ```
     pub fn wake(&self) {
         if !self.team.orphaned() {
-            self.team.refresh();
+            self.team.refresh(REFRESH_PATIENCE);
             self.team.wake();
         }
     }

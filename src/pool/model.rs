@@ -63,7 +63,7 @@ impl ModelTeam {
             Wait::Spin => Duration::MAX,
             Wait::Park => Duration::ZERO,
         });
-        let usable = ReadUsable(Box::new(|| None));
+        let usable = ReadUsable(Box::new(|_, _| ()));
         let policies = Policies::ALL;
         let setup =
             super::team::Setup { workers, window, policies, weights: None, quota: None, usable };

@@ -17,6 +17,7 @@ use crate::policy::{Policies, Policy};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Line, Ordering};
 use crate::sys::Process;
 use crate::topology::Usable;
+use std::time::Duration;
 
 /// Up to this many workers each have a gate of their own, which also carries
 /// their done epoch; more are served in groups, so that publishing stays cheap.
@@ -38,8 +39,11 @@ pub(crate) struct Setup {
     pub(crate) usable: ReadUsable,
 }
 
-/// Reads what CPUs may be used now; `None` says that there is no news.
-pub(crate) struct ReadUsable(pub(crate) Box<dyn Fn() -> Option<Usable> + Send + Sync>);
+/// Hands on what CPUs may be used now, unless there is no news, or none within so
+/// much time.
+pub(crate) struct ReadUsable(pub(crate) Box<ReadUsableFn>);
+
+type ReadUsableFn = dyn Fn(Duration, &mut dyn FnMut(Usable)) + Send + Sync;
 
 impl std::fmt::Debug for ReadUsable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -196,9 +200,10 @@ impl Team {
     }
 
     /// The same, for those that may be used now. Asks the system: not for a region.
-    pub(crate) fn refresh(&self) {
+    /// Waits so long for another thread that does the same.
+    pub(crate) fn refresh(&self, patience: Duration) {
         if !self.workers.is_empty() {
-            (self.usable.0)().into_iter().for_each(|usable| self.fit_to(usable));
+            (self.usable.0)(patience, &mut |usable| self.fit_to(usable));
         }
     }
 

@@ -85,7 +85,7 @@ impl Team {
                         slots = slots.wrapping_add(1);
                         if slots % REFRESH_SLOTS == 0 {
                             // Where regions come so fast that nobody parks.
-                            self.refresh();
+                            self.refresh(Duration::ZERO);
                         }
                     }
                     backoff.reset();
@@ -101,7 +101,7 @@ impl Team {
             }
             // After a vain window: nobody waits for this worker.
             if refreshed.is_none_or(|last| last.elapsed() > REFRESH) {
-                self.refresh();
+                self.refresh(Duration::ZERO);
                 refreshed = Some(Instant::now());
             }
             // P1 to P4. The window is over, or a rest was asked for. Outside the
