@@ -109,7 +109,7 @@ fn refused_by_the_kernel() {
     bounded!();
     isolated!().env("ROWPOOL_NUM_THREADS", WANTED.to_string()).run(|| match pids() {
         Ok(group) => pools_under(&|more| limit(&group, more)),
-        Err(why) => common::unchecked("a limit of threads", "root cgroup1-pids", why),
+        Err(error) => cannot_check!("cgroup1-pids", "{error}"),
     });
 }
 

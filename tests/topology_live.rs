@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{is_root, unchecked};
+use common::is_root;
 use group::hierarchy;
 use rowpool::topology::{CpuSet, Settings, Topology, Width};
 use rowpool::Pool;
@@ -117,17 +117,16 @@ impl Group {
     fn new(controller: &str) -> Option<Group> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
-        let what = format!("a group of version 1 with {controller}");
-        let needs = format!("root cgroup1-{controller}");
+        let need = format!("cgroup1-{controller}");
         let Some(mount) = hierarchy(controller) else {
-            unchecked(&what, &needs, "no such hierarchy");
+            cannot_check!(&need, "no such hierarchy");
             return None;
         };
         let dir = mount.join(format!("rowpool-{}-{next}", std::process::id()));
         match fs::create_dir(&dir) {
             Ok(()) => Some(Group { dir }),
             Err(error) => {
-                unchecked(&what, &needs, error);
+                cannot_check!(&need, "{error}");
                 None
             }
         }
@@ -259,13 +258,20 @@ fn cpuset() {
     assert!(says.starts_with(&format!("1; {}; 1; ", last())), "{says}");
 }
 
+/// Whether mounts of a process's own are to be had; said where they are not.
+fn can_mount() -> bool {
+    let probe = Command::new("unshare").args(["-m", "mount", "--bind", "/tmp", "/tmp"]).output();
+    let can = is_root() && probe.is_ok_and(|output| output.status.success());
+    if !can {
+        cannot_check!("mounts", "`unshare -m` or `mount --bind` fails");
+    }
+    can
+}
+
 /// What the child says with the tree's `sys` mounted over `/sys`, in a mount
 /// namespace of its own. `None`, with a line, where that cannot be done.
 fn says_with_sys(tree: &tree::Tree) -> Option<String> {
-    let probe = Command::new("unshare").args(["-m", "mount", "--bind", "/tmp", "/tmp"]).output();
-    if !is_root() || !probe.is_ok_and(|output| output.status.success()) {
-        let why = "`unshare -m` or `mount --bind` is not to be had";
-        unchecked("another sysfs", "root mounts", why);
+    if !can_mount() {
         return None;
     }
     let sys = tree.root().join("sys");
@@ -284,7 +290,7 @@ fn says_with_sys(tree: &tree::Tree) -> Option<String> {
 fn mounted_hybrid() {
     let allowed: Vec<usize> = Topology::detect().allowed().iter().collect();
     let [first, .., last] = allowed[..] else {
-        unchecked("a hybrid machine", "cpus", "wants two CPUs");
+        cannot_check!("cpus", "wants two");
         return;
     };
     let tree = tree::Tree::empty();
@@ -325,9 +331,7 @@ fn mounted_quota() {
     let smallest = match (v1, &v2[..]) {
         (Some(_), _) => "1.60",
         (None, [_, ..]) => "1.70",
-        (None, []) => {
-            return unchecked("a mounted quota", "root cgroup1-cpu", "no cgroups are mounted")
-        }
+        (None, []) => return cannot_check!("cgroup1-cpu", "no groups are mounted"),
     };
     if let Some(says) = says_with_sys(&tree) {
         assert!(says.starts_with("1; ") && says.ends_with(&format!("; 1; {smallest}")), "{says}");
@@ -338,7 +342,7 @@ fn mounted_quota() {
 /// host's paths, and a group below that.
 #[test]
 fn quota_below_a_bind_mount() {
-    let Some(outer) = Group::new("cpu") else { return };
+    let Some(outer) = Group::new("cpu").filter(|_| can_mount()) else { return };
     let inner = outer.below("job");
     inner.set("cpu.cfs_quota_us", 170_000);
     let mount = hierarchy("cpu").unwrap();

@@ -16,7 +16,7 @@ fn the_process_mask_restricts() {
     assert!(before.cpus.len() >= parallelism);
     let last = before.allowed().iter().filter(|&cpu| cpu < 64).last().unwrap();
     if last == 0 {
-        return common::unchecked("a process mask", "cpus", "wants two CPUs");
+        return cannot_check!("cpus", "wants two");
     }
 
     // SAFETY: the pseudo handle needs no closing; the mask names a CPU that

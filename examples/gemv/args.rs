@@ -7,15 +7,29 @@ use crate::model::{Model, MODELS};
 
 pub const USAGE: &str = "\
 usage: gemv [--threads N] [--model NAME | --gguf FILE] [--layers N]
-            [--seconds S] [--json]
+            [--seconds S] [--copy] [--list] [--json]
 
   --threads N   width of the pool; 0, the default: what fits this machine
   --model NAME  smollm2-135m (the default), tinyllama-1.1b or llama3-8b: its
-                shape, with made-up weights
-  --gguf FILE   the F32, F16 and Q8_0 matrices of a GGUF file (version 3)
-  --layers N    only the first N layers; without it, as many as fit in memory
+                shape, with made-up weights, in Q8_0 and in F32
+  --gguf FILE   the F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q5_K and Q6_K matrices of a
+                GGUF file (version 2 or 3), as they are; of a split model the
+                first part
+  --layers N    only the first N layers; without it, as many as fit in the memory
+                that the machine has available and its memory limits leave
   --seconds S   how long to measure, in all; 4 by default
-  --json        print one JSON object
+  --copy        copy the file's weights to memory, rather than map the file
+  --list        only list the file's tensors: name, type, shape (columns first),
+                bytes, CRC-32 of the data, whether it is run
+  --json        print one JSON object: per format (and for the \"token\" of a file)
+                times, their speed-up, GB/s, and the share of the speed at which
+                the same threads only read the same bytes; \"weights\" is \"made up\",
+                \"mapped\" or \"copied\"
+
+exit code: 0; 1 if serial results and the pool's differ; 2 if nothing could be
+run or listed, with one line that says why
+
+ROWPOOL_GEMV_KERNELS and the pool's own variables apply; see the documentation.
 ";
 
 /// What was asked for.
@@ -26,6 +40,8 @@ pub struct Args {
     pub gguf: Option<PathBuf>,
     pub layers: Option<usize>,
     pub seconds: f64,
+    pub copy: bool,
+    pub list: bool,
     pub json: bool,
 }
 
@@ -39,12 +55,14 @@ const MOST_SECONDS: f64 = 86_400.0;
 
 pub fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Parsed, String> {
     let (mut threads, mut model, mut gguf, mut layers) = (0, None, None, None);
-    let (mut seconds, mut json) = (4.0, false);
+    let (mut seconds, mut copy, mut list, mut json) = (4.0, false, false, false);
     while let Some(arg) = args.next() {
         let option = arg.to_str().unwrap_or_default();
         let mut value = |what: &str| args.next().ok_or(format!("{option} wants {what}"));
         match option {
             "--help" | "-h" => return Ok(Parsed::Help),
+            "--copy" => copy = true,
+            "--list" => list = true,
             "--json" => json = true,
             "--threads" => threads = number(option, &value("a number")?)?,
             "--layers" => match number(option, &value("a number")?)? {
@@ -60,8 +78,11 @@ pub fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Parsed, String>
     if model.is_some() && gguf.is_some() {
         return Err("only one of --model and --gguf".into());
     }
+    if (copy || list) && gguf.is_none() {
+        return Err("--list and --copy want a --gguf file".into());
+    }
     let model = model.unwrap_or(&MODELS[0]);
-    Ok(Parsed::Run(Args { threads, model, gguf, layers, seconds, json }))
+    Ok(Parsed::Run(Args { threads, model, gguf, layers, seconds, copy, list, json }))
 }
 
 fn number(option: &str, value: &OsString) -> Result<usize, String> {

@@ -1,174 +1,214 @@
-//! The matrices of a GGUF file.
+//! The tensors of a GGUF model: which a decode step multiplies by, in which
+//! order, and why the others are left out.
 
-use std::fs;
-use std::io::{BufReader, ErrorKind};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 use std::path::Path;
 
-use gguf_rs_lib::error::GGUFError;
-use gguf_rs_lib::format::types::GGUFTensorType;
-use gguf_rs_lib::reader::GGUFFileReader;
-use gguf_rs_lib::tensor::TensorInfo;
-use rowpool::gemv::{self, BLOCK};
+use rowpool::gemv::Format;
 
+use crate::header::Tensor;
 use crate::model::Matrix;
-use crate::weights::{Format, Weights};
+use crate::parts::{self, Part};
+use crate::types;
 
 pub struct File {
-    reader: GGUFFileReader<BufReader<fs::File>>,
+    parts: Vec<Part>,
     name: String,
+    tensors: Vec<Entry>,
     matrices: Vec<Matrix>,
-    /// Matrices that are in no format read here, or are no product.
-    left_out: usize,
+}
+
+/// A tensor of the file.
+pub struct Entry {
+    pub name: String,
+    /// Columns first, then rows.
+    pub dims: Vec<u64>,
+    /// ggml's number of the type, and its name.
+    pub kind: u32,
+    pub kind_name: String,
+    /// Unknown for some types that are not read.
+    pub bytes: Option<u64>,
+    part: usize,
+    at: u64,
+    pub left_out: Option<LeftOut>,
+}
+
+/// Why a tensor is not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    Type,
+    Blocks(usize),
+    Empty,
+    Vector,
+    Table,
+    Large,
 }
 
 impl File {
-    /// Reads the header; all tensors of the formats that are read here lie
-    /// within the file then.
-    pub fn open(path: &Path) -> Result<File, String> {
-        let io = |error: std::io::Error| error.to_string();
-        // Only a plain file: opening a pipe would wait for a writer.
-        if !fs::metadata(path).map_err(io)?.is_file() {
-            return Err("not a file".into());
-        }
-        let file = fs::File::open(path).map_err(io)?;
-        let len = file.metadata().map_err(io)?.len();
-        let reader = GGUFFileReader::new(BufReader::new(file)).map_err(|error| describe(&error))?;
-        let begin = reader.tensor_data_offset();
-        let end = |tensor: &TensorInfo| {
-            let begin = begin.checked_add(tensor.data_offset())?;
-            begin.checked_add(size(tensor.tensor_type(), tensor.element_count())?)
-        };
-        let read = |tensor: &&TensorInfo| is_read(tensor.tensor_type());
-        if reader.tensor_infos().iter().filter(read).any(|it| end(it).is_none_or(|end| end > len)) {
-            return Err(TRUNCATED.into());
-        }
+    /// Reads the headers; all tensors whose size is known lie within their
+    /// files then.
+    pub fn open(path: &Path, map: bool) -> Result<File, String> {
+        let parts = parts::open(path, map)?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let (matrices, left_out) = matrices(&reader);
-        if matrices.is_empty() {
-            return Err("no F32, F16 or Q8_0 matrix of whole blocks of 32 columns".into());
+        let names = || parts.iter().flat_map(|part| &part.header.tensors).map(|it| &it.name);
+        // Without a matrix of its own, the embeddings are the last one ("tied").
+        let tied = !names().any(|name| name == "output.weight");
+        let mut seen = HashSet::new();
+        if let Some(name) = names().find(|name| !seen.insert(*name)) {
+            return Err(format!("tensor {name}: is in two parts"));
         }
-        Ok(File { reader, name, matrices, left_out })
+        let mut tensors = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            for tensor in &part.header.tensors {
+                let (at, bytes) = parts::place(part, tensor)?;
+                tensors.push(Entry::new(tensor, number, at, bytes, tied));
+            }
+        }
+        let matrices = matrices(&tensors);
+        Ok(File { parts, name, tensors, matrices })
     }
 
+    /// In the order of the step.
     pub fn matrices(&self) -> &[Matrix] {
         &self.matrices
+    }
+
+    /// In the order of the file.
+    pub fn tensors(&self) -> &[Entry] {
+        &self.tensors
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    pub fn describe(&self) -> String {
-        match self.left_out {
-            0 => self.name.clone(),
-            n => format!("{}, {n} other matrices left out", self.name),
-        }
+    pub fn parts(&self) -> usize {
+        self.parts.len()
     }
 
-    /// A matrix's weights. Q8_0 stays as it is, the other ways are converted.
-    pub fn load(&mut self, matrix: &Matrix, format: Format) -> Result<Weights, String> {
-        let tensor = &self.reader.tensor_infos()[matrix.id];
-        let (name, stored) = (tensor.name().to_owned(), tensor.tensor_type());
-        let failed = |error: String| format!("{name}: {error}");
-        let data = self.reader.load_tensor_data(&name);
-        let data = data.map_err(|error| failed(describe(&error)))?;
-        let bytes = data.ok_or(failed("no data".into()))?.into_owned();
+    pub fn is_mapped(&self) -> bool {
+        self.parts.iter().all(Part::is_mapped)
+    }
 
-        let shape = |error: gemv::ShapeError| failed(error.to_string());
-        if stored == GGUFTensorType::Q8_0 && format == Format::Q8_0 {
-            return Ok(Weights::Q8_0(bytes));
+    /// A matrix's weights: where they lie, if the file is mapped.
+    pub fn weights(&self, matrix: &Matrix) -> Result<Cow<'_, [u8]>, String> {
+        let tensor = &self.tensors[matrix.id];
+        let bytes = self.parts[tensor.part].bytes(tensor.at, tensor.bytes.unwrap_or(0));
+        bytes.map_err(|error| format!("{}: {error}", tensor.name))
+    }
+
+    /// The CRC-32 of a tensor's data; `None` where its size is not known.
+    pub fn crc32(&self, tensor: &Entry) -> Result<Option<u32>, String> {
+        let crc = tensor.bytes.map(|bytes| self.parts[tensor.part].crc32(tensor.at, bytes));
+        crc.transpose().map_err(|error| format!("{}: {error}", tensor.name))
+    }
+
+    /// What a step should multiply by and cannot: types with their tensors, in
+    /// one line.
+    pub fn left_out(&self) -> Option<String> {
+        let mut kinds = BTreeMap::<_, Vec<&str>>::new();
+        for tensor in self.tensors.iter().filter(|tensor| tensor.is_missing()) {
+            kinds.entry(&tensor.kind_name).or_default().push(&tensor.name);
         }
-        let mut values = vec![0.0; matrix.rows * matrix.cols];
-        match stored {
-            GGUFTensorType::Q8_0 => gemv::dequantize_weights(&bytes, &mut values).map_err(shape)?,
-            GGUFTensorType::F16 => {
-                for (value, half) in values.iter_mut().zip(bytes.chunks_exact(2)) {
-                    *value = gemv::f16_to_f32(u16::from_le_bytes([half[0], half[1]]));
-                }
-            }
-            _ => {
-                for (value, four) in values.iter_mut().zip(bytes.chunks_exact(4)) {
-                    *value = f32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-                }
+        let mut line = String::new();
+        for (kind, names) in &kinds {
+            let colon = if line.is_empty() { "" } else { "; " };
+            let shown = &names[..names.len().min(SHOWN)];
+            // Writing to a string cannot fail.
+            let _ = write!(line, "{colon}{kind}: {}", shown.join(", "));
+            if names.len() > SHOWN {
+                let _ = write!(line, " and {} more", names.len() - SHOWN);
             }
         }
-        match format {
-            Format::F32 => Ok(Weights::F32(values)),
-            Format::Q8_0 => {
-                let mut bytes = vec![0; format.bytes(matrix.rows, matrix.cols)];
-                gemv::quantize_weights(&values, &mut bytes).map_err(shape)?;
-                Ok(Weights::Q8_0(bytes))
-            }
-        }
+        (!line.is_empty()).then_some(line)
     }
 }
 
-/// The matrices that a step multiplies by, in its order, and how many others
-/// there are.
-fn matrices(reader: &GGUFFileReader<BufReader<fs::File>>) -> (Vec<Matrix>, usize) {
-    let tensors = reader.tensor_infos();
-    // Without a matrix of its own, the embeddings are the last one ("tied").
-    let tied = !tensors.iter().any(|tensor| tensor.name() == "output.weight");
-    let mut found = Vec::new();
-    let mut left_out = 0;
-    for (id, tensor) in tensors.iter().enumerate() {
-        let &[cols, rows] = tensor.shape().dims() else {
-            left_out += usize::from(tensor.shape().ndim() > 2);
-            continue;
-        };
-        let readable = is_read(tensor.tensor_type());
+/// Names of one type in the line of what is left out.
+const SHOWN: usize = 4;
+
+impl Entry {
+    fn new(tensor: &Tensor, part: usize, at: u64, bytes: Option<u64>, tied: bool) -> Entry {
+        let known = types::kind(tensor.kind).map(|kind| kind.name.to_owned());
+        let kind_name = known.unwrap_or_else(|| format!("type {}", tensor.kind));
+        let Tensor { name, dims, kind, .. } = tensor;
+        let (name, dims) = (name.clone(), dims.clone());
         // A table of embeddings is looked up, not multiplied by.
-        let table = tensor.name().contains("_embd") || tensor.name().contains("token_types");
-        let product = !table || (tied && tensor.name() == "token_embd.weight");
-        match (usize::try_from(rows), usize::try_from(cols)) {
-            (Ok(rows), Ok(cols)) if readable && product && rows > 0 && cols > 0 => {
-                if cols % BLOCK == 0 {
-                    let (number, part) = split(tensor.name());
-                    found.push((
-                        number,
-                        role(part, id),
-                        Matrix { rows, cols, layer: None, input: 0, id },
-                    ));
-                } else {
-                    left_out += 1;
-                }
-            }
-            _ => left_out += usize::from(product),
+        let table = name.contains("_embd") || name.contains("token_types");
+        let table = table && !(tied && name == "token_embd.weight");
+        let left_out = match Format::from_ggml(*kind) {
+            None => Some(LeftOut::Type),
+            Some(_) if dims.contains(&0) => Some(LeftOut::Empty),
+            Some(format) if bytes.is_none() => Some(LeftOut::Blocks(format.block())),
+            Some(_) if dims.len() < 2 => Some(LeftOut::Vector),
+            Some(_) if table => Some(LeftOut::Table),
+            Some(_) if shape(&dims).is_none() => Some(LeftOut::Large),
+            Some(_) => None,
+        };
+        Entry { name, dims, kind: *kind, kind_name, bytes, part, at, left_out }
+    }
+
+    /// Whether it is left out for no good reason of its own.
+    pub fn is_missing(&self) -> bool {
+        use LeftOut::{Blocks, Large, Type};
+        matches!(self.left_out, Some(Type | Blocks(_) | Large))
+    }
+
+    /// Why it is not run, in words.
+    pub fn why(&self) -> Option<String> {
+        Some(match self.left_out? {
+            LeftOut::Type => format!("{} is not read", self.kind_name),
+            LeftOut::Blocks(block) => format!("rows are no whole blocks of {block}"),
+            LeftOut::Empty => "empty".into(),
+            LeftOut::Vector => "a vector".into(),
+            LeftOut::Table => "a table that is looked up".into(),
+            LeftOut::Large => "larger than the address space".into(),
+        })
+    }
+}
+
+/// Rows and columns; of more dimensions (experts), the rows of all of them.
+fn shape(dims: &[u64]) -> Option<(usize, usize)> {
+    let (cols, rows) = dims.split_first()?;
+    let rows = rows.iter().try_fold(1u64, |rows, dim| rows.checked_mul(*dim))?;
+    Some((usize::try_from(rows).ok()?, usize::try_from(*cols).ok()?))
+}
+
+/// The matrices that a step multiplies by, in its order.
+fn matrices(tensors: &[Entry]) -> Vec<Matrix> {
+    let mut found = Vec::new();
+    for (id, tensor) in tensors.iter().enumerate() {
+        let format = Format::from_ggml(tensor.kind).filter(|_| tensor.left_out.is_none());
+        if let (Some(format), Some((rows, cols))) = (format, shape(&tensor.dims)) {
+            let (layer, part) = split(&tensor.name);
+            let matrix = Matrix { format, rows, cols, layer: None, input: 0, id };
+            found.push((layer, role(part, id), matrix));
         }
     }
     // Layers in order, what is in none after them.
-    found.sort_by_key(|&(number, role, _)| (number.is_none(), number, role));
+    found.sort_by_key(|&(layer, role, _)| (layer.is_none(), layer, role));
     // Their numbers may be anything: 0, 1, 2 from here on.
-    let mut numbers: Vec<u64> = found.iter().filter_map(|&(number, ..)| number).collect();
-    numbers.dedup();
-    let number = |(number, (input, ..), matrix): (Option<u64>, (usize, usize), Matrix)| Matrix {
-        layer: number.map(|number| numbers.partition_point(|&other| other < number)),
-        input,
-        ..matrix
+    let mut layers: Vec<_> = found.iter().filter_map(|&(layer, ..)| layer).collect();
+    layers.dedup();
+    let number = |(layer, (input, _), matrix): (Option<Layer<'_>>, (usize, usize), Matrix)| {
+        let layer = layer.map(|layer| layers.partition_point(|other| *other < layer));
+        Matrix { layer, input, ..matrix }
     };
-    (found.into_iter().map(number).collect(), left_out)
+    found.iter().cloned().map(number).collect()
 }
 
-fn is_read(format: GGUFTensorType) -> bool {
-    matches!(format, GGUFTensorType::F32 | GGUFTensorType::F16 | GGUFTensorType::Q8_0)
-}
+/// A stack of layers (empty, or `enc.` and `dec.`), and the number in it.
+type Layer<'n> = (&'n str, u64);
 
-/// Bytes of so many elements in one of the formats that are read.
-fn size(format: GGUFTensorType, elements: u64) -> Option<u64> {
-    match format {
-        GGUFTensorType::Q8_0 => elements.div_ceil(BLOCK as u64).checked_mul(34),
-        GGUFTensorType::F16 => elements.checked_mul(2),
-        _ => elements.checked_mul(4),
-    }
-}
-
-/// The layer's number, and the rest of the name: `blk.7.attn_q.weight`.
-fn split(name: &str) -> (Option<u64>, &str) {
-    let layer = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
-    match layer.and_then(|(number, part)| Some((number.parse().ok()?, part))) {
-        Some((number, part)) => (Some(number), part),
-        None => (None, name),
-    }
+/// The layer, and the rest of the name: `blk.7.attn_q.weight`.
+fn split(name: &str) -> (Option<Layer<'_>>, &str) {
+    let layer = name.split_once("blk.").and_then(|(stack, rest)| {
+        let (number, part) = rest.split_once('.')?;
+        Some(((stack, number.parse().ok()?), part))
+    });
+    layer.map_or((None, name), |(layer, part)| (Some(layer), part))
 }
 
 /// The number of the layer's input that a matrix is multiplied by, and its
@@ -177,24 +217,16 @@ fn role(part: &str, id: usize) -> (usize, usize) {
     const ROLES: [&[&str]; 4] = [
         &["attn_qkv.weight", "attn_q.weight", "attn_k.weight", "attn_v.weight"],
         &["attn_output.weight"],
-        &["ffn_gate.weight", "ffn_up.weight"],
-        &["ffn_down.weight"],
+        &[
+            "ffn_gate_inp.weight",
+            "ffn_gate.weight",
+            "ffn_up.weight",
+            "ffn_gate_exps.weight",
+            "ffn_up_exps.weight",
+        ],
+        &["ffn_down.weight", "ffn_down_exps.weight"],
     ];
     let place = |parts: &&[&str]| parts.iter().position(|&known| known == part);
     let known = ROLES.iter().enumerate().find_map(|(input, parts)| Some((input, place(parts)?)));
     known.unwrap_or((ROLES.len() + id, 0))
-}
-
-const TRUNCATED: &str = "truncated: the file ends before its contents do";
-
-fn describe(error: &GGUFError) -> String {
-    match error {
-        GGUFError::InvalidMagic { .. } => "not a GGUF file".into(),
-        GGUFError::UnsupportedVersion(version) => {
-            format!("GGUF version {version}, not 3 (or not little-endian)")
-        }
-        GGUFError::UnexpectedEof => TRUNCATED.into(),
-        GGUFError::Io(error) if error.kind() == ErrorKind::UnexpectedEof => TRUNCATED.into(),
-        other => other.to_string(),
-    }
 }

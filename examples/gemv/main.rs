@@ -7,23 +7,34 @@
 
 mod args;
 mod gguf;
+mod header;
+mod limits;
+mod list;
 mod measure;
 mod memory;
 mod model;
+mod parts;
+mod read;
 mod report;
+mod run;
 mod step;
+mod types;
 mod weights;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use args::{Args, Parsed};
-use model::Source;
-use report::{FormatReport, Report};
+use gguf::File;
+use memory::is_run;
+use model::{Matrix, Source};
+use report::Report;
+use rowpool::gemv::Format;
 use rowpool::Pool;
+use run::Run;
 use step::Step;
-use weights::Format;
 
 fn main() -> ExitCode {
     match run() {
@@ -49,31 +60,65 @@ fn run() -> Result<(String, ExitCode), String> {
         Parsed::Help => return Ok((args::USAGE.into(), ExitCode::SUCCESS)),
         Parsed::Run(args) => args,
     };
-    let mut source = match &args.gguf {
-        Some(path) => Source::open(path)?,
-        None => Source::seeded(args.model),
+    let source = match &args.gguf {
+        Some(path) => {
+            let file = open(path, &args).map_err(|error| format!("{}: {error}", path.display()))?;
+            if args.list {
+                let list = if args.json { list::json(&file) } else { list::text(&file) };
+                return Ok((list?, ExitCode::SUCCESS));
+            }
+            Source::Gguf(Box::new(file))
+        }
+        None => Source::Seeded(args.model),
     };
     let pool = Pool::new(args.threads).map_err(|error| error.to_string())?;
     let mut report = Report::new(&source, &pool, args.threads);
-    for format in [Format::Q8_0, Format::F32] {
-        report.formats.push(run_format(&mut source, &pool, format, &args)?);
+    let runs = source.runs();
+    for matrices in &runs {
+        let name: String = match &source {
+            Source::Seeded(_) => matrices[0].format.name().into(),
+            Source::Gguf(file) => file.name().into(),
+        };
+        match measure(&source, &pool, matrices, &name, args.seconds / runs.len() as f64, &args) {
+            Ok(run) => report.runs.push(run),
+            Err(error) => report.not_run.push((name, error)),
+        }
+    }
+    if report.runs.is_empty() {
+        let errors = report.not_run.iter().map(|(name, error)| format!("{name}: {error}"));
+        return Err(errors.collect::<Vec<_>>().join("; "));
     }
     let output = if args.json { report.json() } else { report.text() };
     let same = report.bitwise_equal();
     Ok((output, if same { ExitCode::SUCCESS } else { ExitCode::FAILURE }))
 }
 
-/// Loads the weights in one format, measures, and lets go of them.
-fn run_format(
-    source: &mut Source,
+/// A file with something to run, or at least to list.
+fn open(path: &Path, args: &Args) -> Result<File, String> {
+    let file = File::open(path, !args.copy)?;
+    if file.matrices().is_empty() && !args.list {
+        let formats = Format::ALL.map(Format::name).join(", ");
+        let left_out = file.left_out().map(|line| format!("; left out: {line}"));
+        let left_out = left_out.unwrap_or_default();
+        return Err(format!("no matrix of a type that is read here ({formats}){left_out}"));
+    }
+    Ok(file)
+}
+
+/// Loads some matrices, measures, and lets go of them.
+fn measure(
+    source: &Source,
     pool: &Pool,
-    format: Format,
+    matrices: &[Matrix],
+    name: &str,
+    seconds: f64,
     args: &Args,
-) -> Result<FormatReport, String> {
-    let layers =
-        memory::layers_that_fit(source.matrices(), format, args.layers, memory::available())?;
-    let step = Step::load(source, pool, format, layers.run)?;
-    let time = Duration::from_secs_f64(args.seconds / 2.0);
-    let samples = measure::alternate(&step, pool, time)?;
-    Ok(FormatReport::new(format, layers, &step, &samples))
+) -> Result<Run, String> {
+    let layers = memory::layers_that_fit(matrices, args.layers, limits::available())?;
+    let fit = |matrix: &&Matrix| is_run(matrix, layers.run);
+    let matrices: Vec<Matrix> = matrices.iter().filter(fit).cloned().collect();
+    let step = Step::load(source, pool, &matrices)?;
+    let samples = measure::alternate(&step, pool, Duration::from_secs_f64(seconds))?;
+    let is_file = matches!(source, Source::Gguf(_));
+    Ok(Run::new(name, is_file, layers, &step, &samples))
 }

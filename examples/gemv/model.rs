@@ -1,8 +1,12 @@
 //! Which matrices a step multiplies by, and where their weights come from.
 
-use std::path::Path;
+use std::borrow::Cow;
+
+use rowpool::gemv::Format;
+use rowpool::Pool;
 
 use crate::gguf::File;
+use crate::weights::seeded;
 
 /// A llama's shape.
 #[derive(Debug)]
@@ -46,6 +50,7 @@ pub const MODELS: [Model; 3] = [
 /// One matrix of the step.
 #[derive(Clone, Debug)]
 pub struct Matrix {
+    pub format: Format,
     pub rows: usize,
     pub cols: usize,
     /// Its layer; `None` for what comes after all layers.
@@ -57,19 +62,22 @@ pub struct Matrix {
     pub id: usize,
 }
 
-/// Where weights come from.
-pub enum Source {
-    Seeded { model: &'static Model, matrices: Vec<Matrix> },
-    Gguf(Box<File>),
+impl Matrix {
+    /// Bytes of its weights; `usize::MAX` if that is not enough.
+    pub fn bytes(&self) -> usize {
+        let row = self.format.row_bytes(self.cols).unwrap_or(usize::MAX);
+        row.saturating_mul(self.rows)
+    }
 }
 
-impl Source {
-    pub fn seeded(model: &'static Model) -> Source {
-        let Model { layers, hidden, keys, ffn, vocabulary, .. } = *model;
+impl Model {
+    /// In the order of the step, by layers.
+    pub fn matrices(&self, format: Format) -> Vec<Matrix> {
+        let Model { layers, hidden, keys, ffn, vocabulary, .. } = *self;
         let mut matrices = Vec::new();
         let mut push = |layer, input, rows, cols| {
             let id = matrices.len();
-            matrices.push(Matrix { rows, cols, layer, input, id });
+            matrices.push(Matrix { format, rows, cols, layer, input, id });
         };
         for layer in (0..layers).map(Some) {
             push(layer, 0, hidden, hidden); // query
@@ -81,33 +89,39 @@ impl Source {
             push(layer, 3, hidden, ffn); // down
         }
         push(None, 0, vocabulary, hidden);
-        Source::Seeded { model, matrices }
+        matrices
     }
+}
 
-    pub fn open(path: &Path) -> Result<Source, String> {
-        let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Source::Gguf(Box::new(file)))
-    }
+/// Where weights come from.
+pub enum Source {
+    Seeded(&'static Model),
+    Gguf(Box<File>),
+}
 
-    /// In the order of the step, by layers.
-    pub fn matrices(&self) -> &[Matrix] {
+impl Source {
+    /// What is run, one after the other: made-up weights in two formats, a file
+    /// as it is.
+    pub fn runs(&self) -> Vec<Vec<Matrix>> {
         match self {
-            Source::Seeded { matrices, .. } => matrices,
-            Source::Gguf(file) => file.matrices(),
+            Source::Seeded(model) => {
+                [Format::Q8_0, Format::F32].map(|format| model.matrices(format)).into()
+            }
+            Source::Gguf(file) => vec![file.matrices().to_vec()],
+        }
+    }
+
+    pub fn weights(&self, pool: &Pool, matrix: &Matrix) -> Result<Cow<'_, [u8]>, String> {
+        match self {
+            Source::Seeded(_) => Ok(seeded(pool, matrix)?.into()),
+            Source::Gguf(file) => file.weights(matrix),
         }
     }
 
     pub fn name(&self) -> String {
         match self {
-            Source::Seeded { model, .. } => model.name.into(),
+            Source::Seeded(model) => model.name.into(),
             Source::Gguf(file) => file.name().into(),
-        }
-    }
-
-    pub fn describe(&self) -> String {
-        match self {
-            Source::Seeded { model, .. } => format!("{}, seeded weights", model.name),
-            Source::Gguf(file) => file.describe(),
         }
     }
 }

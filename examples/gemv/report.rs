@@ -2,78 +2,81 @@
 
 use std::fmt::Write as _;
 
+use rowpool::gemv::kernels;
 use rowpool::topology::{Settings, Topology, Width};
 use rowpool::Pool;
 use serde_json::{json, Map, Value};
 
-use crate::measure::{median, Samples};
-use crate::memory::Layers;
+use crate::list::weights;
 use crate::model::Source;
-use crate::step::{Shape, Step};
-use crate::weights::Format;
+use crate::run::Run;
 
-pub struct Report {
-    name: String,
-    source: String,
+pub struct Report<'s> {
+    source: &'s Source,
     width: usize,
     reason: String,
-    pub formats: Vec<FormatReport>,
+    pub runs: Vec<Run>,
+    /// Formats that do not fit, and why.
+    pub not_run: Vec<(String, String)>,
 }
 
-/// Medians, in µs.
-#[derive(Clone, Copy)]
-struct Times {
-    serial: f64,
-    pool: f64,
-}
-
-pub struct FormatReport {
-    format: Format,
-    layers: Layers,
-    matrices: usize,
-    steps: usize,
-    bitwise_equal: bool,
-    token: Times,
-    rounding: Times,
-    /// A step of all layers, on the pool.
-    whole: f64,
-    shapes: Vec<(Shape, Times)>,
-}
-
-impl Report {
-    pub fn new(source: &Source, pool: &Pool, threads: usize) -> Report {
-        let (name, source) = (source.name(), source.describe());
-        Report {
-            name,
-            source,
-            width: pool.active_width(),
-            reason: reason(pool, threads),
-            formats: vec![],
-        }
+impl Report<'_> {
+    pub fn new<'s>(source: &'s Source, pool: &Pool, threads: usize) -> Report<'s> {
+        let (width, reason) = (pool.active_width(), reason(pool, threads));
+        Report { source, width, reason, runs: vec![], not_run: vec![] }
     }
 
     pub fn bitwise_equal(&self) -> bool {
-        self.formats.iter().all(|format| format.bitwise_equal)
+        self.runs.iter().all(|run| run.bitwise_equal)
     }
 
     pub fn json(&self) -> String {
         let mut object = Map::new();
-        object.insert("model".into(), json!(self.name));
-        object.insert("source".into(), json!(self.source));
+        object.insert("model".into(), json!(self.source.name()));
         object.insert("width".into(), json!(self.width));
         object.insert("reason".into(), json!(self.reason));
+        object.insert("kernels".into(), json!(kernels()));
         object.insert("bitwise_equal".into(), json!(self.bitwise_equal()));
-        for format in &self.formats {
-            object.insert(format.format.name().to_lowercase(), format.json());
+        match self.source {
+            Source::Seeded(_) => {
+                object.insert("weights".into(), json!("made up"));
+                let not_run = self.not_run.iter().cloned();
+                let not_run = not_run.map(|(name, why)| (name.to_lowercase(), json!(why)));
+                object.insert("not_run".into(), Value::Object(not_run.collect()));
+            }
+            Source::Gguf(file) => {
+                object.insert("weights".into(), json!(weights(file)));
+                let missing = file.tensors().iter().filter(|tensor| tensor.is_missing());
+                let missing = missing.map(|tensor| {
+                    json!({ "name": tensor.name, "type": tensor.kind_name, "why": tensor.why() })
+                });
+                object.insert("left_out".into(), missing.collect());
+            }
+        }
+        for run in &self.runs {
+            object.extend(run.json());
         }
         format!("{}\n", Value::Object(object))
     }
 
     pub fn text(&self) -> String {
-        let mut text = format!("{}\nwidth {}: {}\n", self.source, self.width, self.reason);
-        for format in &self.formats {
-            // Writing to a string cannot fail.
-            let _ = format.write(&mut text);
+        let mut text = self.source.name();
+        match self.source {
+            Source::Seeded(_) => text += ", made-up weights\n",
+            Source::Gguf(file) => {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, ", {}", weights(file));
+                if let Some(line) = file.left_out() {
+                    let _ = writeln!(text, "left out, not read here: {line}");
+                }
+            }
+        }
+        let _ = writeln!(text, "width {}: {}\nkernels: {}", self.width, self.reason, kernels());
+        for run in &self.runs {
+            let _ = run.write(&mut text);
+        }
+        for (name, why) in &self.not_run {
+            let _ = writeln!(text, "\n{name} is not run: {why}");
         }
         let equal = if self.bitwise_equal() { "the same to the bit" } else { "DIFFERENT" };
         text + &format!("\nserial and pool: {equal}\n")
@@ -98,140 +101,4 @@ fn reason(pool: &Pool, threads: usize) -> String {
         let _ = write!(reason, "; {active} of {made} threads take part: one for each usable CPU");
     }
     reason
-}
-
-impl FormatReport {
-    pub fn new(format: Format, layers: Layers, step: &Step, samples: &Samples) -> FormatReport {
-        let times = |field: &dyn Fn(&crate::step::Sample) -> u64| Times {
-            serial: median(&samples.serial, field) / 1e3,
-            pool: median(&samples.pool, field) / 1e3,
-        };
-        let token = times(&|sample| sample.token);
-        let head = times(&|sample| sample.head).pool;
-        let shapes = step.shapes.iter().enumerate();
-        let per_matrix = |(i, &shape): (usize, &Shape)| {
-            let all = times(&|sample| sample.shapes[i]);
-            let count = shape.count as f64;
-            (shape, Times { serial: all.serial / count, pool: all.pool / count })
-        };
-        // What was not run takes as long as what was.
-        let scale = layers.all as f64 / layers.run.max(1) as f64;
-        let whole =
-            if layers.run < layers.all { (token.pool - head) * scale + head } else { token.pool };
-        FormatReport {
-            format,
-            layers,
-            matrices: step.matrices(),
-            steps: samples.pool.len(),
-            bitwise_equal: samples.bitwise_equal,
-            token,
-            rounding: times(&|sample| sample.rounding),
-            whole,
-            shapes: shapes.map(per_matrix).collect(),
-        }
-    }
-
-    fn weights(&self) -> f64 {
-        self.shapes.iter().map(|(shape, _)| size(shape) * shape.count as f64).sum()
-    }
-
-    fn bytes(&self, weights: f64) -> f64 {
-        // 32 columns are a whole number of bytes in both.
-        weights / 32.0 * self.format.bytes(1, 32) as f64
-    }
-
-    fn tokens_per_s(&self) -> f64 {
-        1e6 / self.whole
-    }
-
-    fn partial(&self) -> bool {
-        self.layers.run < self.layers.all
-    }
-
-    fn json(&self) -> Value {
-        let line = |times: Times, weights: f64| {
-            let mut line = Map::new();
-            line.insert("serial_us".into(), json!(times.serial));
-            line.insert("pool_us".into(), json!(times.pool));
-            line.insert("speedup".into(), json!(times.serial / times.pool));
-            line.insert("serial_gb_per_s".into(), json!(self.bytes(weights) / times.serial / 1e3));
-            line.insert("pool_gb_per_s".into(), json!(self.bytes(weights) / times.pool / 1e3));
-            line.insert("serial_gflop_per_s".into(), json!(2.0 * weights / times.serial / 1e3));
-            line.insert("pool_gflop_per_s".into(), json!(2.0 * weights / times.pool / 1e3));
-            line
-        };
-        let shapes = self.shapes.iter().map(|(shape, times)| {
-            let mut line = line(*times, size(shape));
-            line.insert("rows".into(), json!(shape.rows));
-            line.insert("cols".into(), json!(shape.cols));
-            line.insert("count".into(), json!(shape.count));
-            Value::Object(line)
-        });
-        let shapes: Vec<Value> = shapes.collect();
-        let mut format = line(self.token, self.weights());
-        format.remove("serial_us");
-        format.remove("pool_us");
-        format.insert("serial_ms".into(), json!(self.token.serial / 1e3));
-        format.insert("pool_ms".into(), json!(self.token.pool / 1e3));
-        format.insert("rounding_us".into(), json!(self.rounding.pool));
-        format.insert("tokens_per_s".into(), json!(self.tokens_per_s()));
-        format.insert("tokens_per_s_estimated".into(), json!(self.partial()));
-        format.insert("layers_run".into(), json!(self.layers.run));
-        format.insert("layers".into(), json!(self.layers.all));
-        format.insert("matrices".into(), json!(self.matrices));
-        format.insert("steps".into(), json!(self.steps));
-        format.insert("shapes".into(), Value::Array(shapes));
-        Value::Object(format)
-    }
-
-    fn write(&self, text: &mut String) -> std::fmt::Result {
-        let (name, weights) = (self.format.name(), self.weights());
-        write!(text, "\n{name}: {} matrices, {:.0} MB", self.matrices, self.bytes(weights) / 1e6)?;
-        if self.partial() {
-            let Layers { run, all, available } = self.layers;
-            let why = available.map_or("as asked".into(), |bytes| {
-                format!("{} MB of memory are available", bytes / 1_000_000)
-            });
-            write!(text, ", {run} of {all} layers ({why})")?;
-        }
-        writeln!(text, "; medians of {} steps", self.steps)?;
-        writeln!(
-            text,
-            "{:>14} {:>6} {:>11} {:>11} {:>9} {:>7} {:>9}",
-            "rows x columns", "times", "serial µs", "pool µs", "speed-up", "GB/s", "GFLOP/s"
-        )?;
-        for (shape, times) in &self.shapes {
-            let label = format!("{} x {}", shape.rows, shape.cols);
-            self.line(text, &label, &shape.count.to_string(), *times, size(shape))?;
-        }
-        if self.format == Format::Q8_0 {
-            let Times { serial, pool } = self.rounding;
-            writeln!(text, "{:>14} {:>6} {serial:>11.2} {pool:>11.2}", "inputs to Q8_0", "")?;
-        }
-        self.line(text, "token", "", self.token, weights)?;
-        let estimated = if self.partial() { ", estimated for all layers" } else { "" };
-        writeln!(text, "{:.1} tokens/s{estimated}", self.tokens_per_s())
-    }
-
-    fn line(
-        &self,
-        text: &mut String,
-        label: &str,
-        count: &str,
-        times: Times,
-        weights: f64,
-    ) -> std::fmt::Result {
-        let Times { serial, pool } = times;
-        let (bandwidth, rate) = (self.bytes(weights) / pool / 1e3, 2.0 * weights / pool / 1e3);
-        writeln!(
-            text,
-            "{label:>14} {count:>6} {serial:>11.2} {pool:>11.2} {:>9.2} {bandwidth:>7.1} {rate:>9.1}",
-            serial / pool
-        )
-    }
-}
-
-/// Weights of a matrix.
-fn size(shape: &Shape) -> f64 {
-    shape.rows as f64 * shape.cols as f64
 }

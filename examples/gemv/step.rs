@@ -1,38 +1,44 @@
-//! A decode step in one format: its weights, inputs and outputs, and a run.
+//! A decode step: its weights, inputs and outputs, and a run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::hint::black_box;
 use std::ops::Range;
 use std::time::Instant;
 
-use rowpool::gemv::{self, BlockQ8_0, BLOCK};
+use rowpool::gemv::{self, Format, Input};
 use rowpool::Pool;
 
-use crate::memory::is_run;
 use crate::model::{Matrix, Source};
-use crate::weights::{fill, Format, Input, Weights};
+use crate::read::read;
+use crate::weights::fill;
 
-struct Product {
-    weights: Weights,
+struct Product<'s> {
+    format: Format,
+    weights: Cow<'s, [u8]>,
+    rows: usize,
+    cols: usize,
     /// Into `inputs`.
     input: usize,
     /// Into the outputs.
-    rows: Range<usize>,
+    outputs: Range<usize>,
     /// Into `shapes`.
     shape: usize,
     in_layer: bool,
 }
 
-/// How often a shape occurs.
+/// How often a shape occurs in a format.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
+    pub format: Format,
     pub rows: usize,
     pub cols: usize,
     pub count: usize,
 }
 
-pub struct Step {
-    format: Format,
-    products: Vec<Product>,
+#[derive(Default)]
+pub struct Step<'s> {
+    products: Vec<Product<'s>>,
     inputs: Vec<Vec<f32>>,
     pub shapes: Vec<Shape>,
     /// Values of all outputs.
@@ -43,7 +49,7 @@ pub struct Step {
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     pub token: u64,
-    /// Of that, rounding the inputs to Q8_0: on one thread in any case.
+    /// Of that, rounding the inputs: on one thread in any case.
     pub rounding: u64,
     /// Of the token, what is in no layer.
     pub head: u64,
@@ -51,45 +57,42 @@ pub struct Sample {
     pub shapes: Vec<u64>,
 }
 
-impl Step {
-    /// The first `layers` layers and what comes after them.
-    pub fn load(
-        source: &mut Source,
-        pool: &Pool,
-        format: Format,
-        layers: usize,
-    ) -> Result<Step, String> {
-        let matrices = source.matrices().iter().filter(|matrix| is_run(matrix, layers));
-        let matrices: Vec<Matrix> = matrices.cloned().collect();
-        let mut step =
-            Step { format, products: vec![], inputs: vec![], shapes: vec![], outputs: 0 };
+/// What is done with the matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    Multiply,
+    /// Their bytes are read, and no more.
+    Read,
+}
+
+impl<'s> Step<'s> {
+    pub fn load(source: &'s Source, pool: &Pool, matrices: &[Matrix]) -> Result<Step<'s>, String> {
+        let mut step = Step::default();
         let mut inputs = BTreeMap::new();
-        for matrix in &matrices {
-            let weights = match source {
-                Source::Seeded { .. } => Weights::seeded(pool, format, matrix),
-                Source::Gguf(file) => file.load(matrix, format)?,
-            };
+        for matrix in matrices {
+            let &Matrix { format, rows, cols, .. } = matrix;
+            let weights = source.weights(pool, matrix)?;
             let known = inputs.len();
-            let key = (matrix.layer, matrix.input, matrix.cols);
-            let input = *inputs.entry(key).or_insert(known);
+            let input = *inputs.entry((matrix.layer, matrix.input, cols)).or_insert(known);
             if input == known {
-                let mut values = vec![0.0; matrix.cols];
+                let mut values = vec![0.0; cols];
                 fill((input as u64) << 32, 2.0, &mut values);
                 step.inputs.push(values);
             }
-            let rows = step.outputs..step.outputs + matrix.rows;
-            step.outputs = rows.end;
+            let outputs = step.outputs..step.outputs + rows;
+            step.outputs = outputs.end;
             let (shape, in_layer) = (step.shape(matrix), matrix.layer.is_some());
-            step.products.push(Product { weights, input, rows, shape, in_layer });
+            let product = Product { format, weights, rows, cols, input, outputs, shape, in_layer };
+            step.products.push(product);
         }
         Ok(step)
     }
 
     fn shape(&mut self, matrix: &Matrix) -> usize {
-        let Matrix { rows, cols, .. } = *matrix;
-        let known = self.shapes.iter().position(|shape| (shape.rows, shape.cols) == (rows, cols));
-        let index = known.unwrap_or_else(|| {
-            self.shapes.push(Shape { rows, cols, count: 0 });
+        let &Matrix { format, rows, cols, .. } = matrix;
+        let same = |it: &Shape| (it.format, it.rows, it.cols) == (format, rows, cols);
+        let index = self.shapes.iter().position(same).unwrap_or_else(|| {
+            self.shapes.push(Shape { format, rows, cols, count: 0 });
             self.shapes.len() - 1
         });
         self.shapes[index].count += 1;
@@ -100,16 +103,13 @@ impl Step {
         self.outputs
     }
 
-    pub fn matrices(&self) -> usize {
-        self.products.len()
-    }
-
-    /// Multiplies by each matrix in turn, on the pool or on this thread, and
-    /// reads the clock after each (some 30 ns of it).
+    /// Takes each matrix in turn, on the pool or on this thread, and reads the
+    /// clock after each (some 30 ns of it).
     pub fn run(
         &self,
+        work: Work,
         pool: Option<&Pool>,
-        blocks: &mut Vec<BlockQ8_0>,
+        x: &mut Input,
         y: &mut [f32],
     ) -> Result<Sample, String> {
         let mut sample = Sample { shapes: vec![0; self.shapes.len()], ..Sample::default() };
@@ -123,17 +123,18 @@ impl Step {
         };
         let mut rounded = None;
         for product in &self.products {
-            let values = &self.inputs[product.input];
             let mut rounding = 0;
-            if self.format == Format::Q8_0 && rounded != Some(product.input) {
-                blocks.resize(values.len() / BLOCK, BlockQ8_0::ZERO);
-                gemv::quantize(values, blocks).map_err(|error| error.to_string())?;
-                rounded = Some(product.input);
+            let wanted = Some((product.input, product.format.block()));
+            if work == Work::Multiply && rounded != wanted {
+                x.set(&self.inputs[product.input]);
+                x.prepare(product.format).map_err(|error| error.to_string())?;
+                rounded = wanted;
                 rounding = lap();
             }
-            let x = Input { values, blocks };
-            let y = &mut y[product.rows.clone()];
-            product.weights.multiply(pool, x, y).map_err(|error| error.to_string())?;
+            match work {
+                Work::Multiply => product.multiply(pool, x, y)?,
+                Work::Read => product.read(pool),
+            }
             let time = lap();
             sample.shapes[product.shape] += time;
             sample.rounding += rounding;
@@ -143,5 +144,30 @@ impl Step {
         }
         sample.token = (last - start).as_nanos() as u64;
         Ok(sample)
+    }
+}
+
+impl Product<'_> {
+    fn multiply(&self, pool: Option<&Pool>, x: &mut Input, y: &mut [f32]) -> Result<(), String> {
+        let y = &mut y[self.outputs.clone()];
+        let done = gemv::Matrix::new(self.format, self.rows, self.cols, &self.weights).and_then(
+            |matrix| match pool {
+                Some(pool) => gemv::mul(pool, &matrix, x, y),
+                None => gemv::mul_rows(&matrix, 0, x, y),
+            },
+        );
+        done.map_err(|error| error.to_string())
+    }
+
+    /// The same rows to the same threads as in a product.
+    fn read(&self, pool: Option<&Pool>) {
+        let row = self.weights.len() / self.rows;
+        let rows = |rows: Range<usize>| {
+            black_box(read(&self.weights[rows.start * row..rows.end * row]));
+        };
+        match pool {
+            Some(pool) => pool.with_work(2 * self.cols).for_each_range(self.rows, rows),
+            None => rows(0..self.rows),
+        }
     }
 }

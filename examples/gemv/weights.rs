@@ -1,91 +1,33 @@
-//! A matrix's weights in one of the two formats, and the product with them.
+//! Made-up weights and inputs.
 
-use rowpool::gemv::{self, BlockQ8_0, ShapeError, BLOCK, BLOCK_BYTES};
+use rowpool::gemv::{quantize_q8_0, Format};
 use rowpool::Pool;
 
 use crate::model::Matrix;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Q8_0,
-    F32,
-}
-
-impl Format {
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Q8_0 => "Q8_0",
-            Format::F32 => "f32",
-        }
-    }
-
-    /// Bytes of a matrix; `usize::MAX` if that is not enough.
-    pub fn bytes(self, rows: usize, cols: usize) -> usize {
-        let row = match self {
-            Format::Q8_0 => (cols / BLOCK).saturating_mul(BLOCK_BYTES),
-            Format::F32 => cols.saturating_mul(4),
-        };
-        row.saturating_mul(rows)
-    }
-}
-
-pub enum Weights {
-    Q8_0(Vec<u8>),
-    F32(Vec<f32>),
-}
-
-/// An input in both formats.
-#[derive(Clone, Copy)]
-pub struct Input<'a> {
-    pub values: &'a [f32],
-    pub blocks: &'a [BlockQ8_0],
-}
-
-impl Weights {
-    /// `y = w x`, on the pool or on this thread.
-    pub fn multiply(
-        &self,
-        pool: Option<&Pool>,
-        x: Input<'_>,
-        y: &mut [f32],
-    ) -> Result<(), ShapeError> {
-        match (self, pool) {
-            (Weights::Q8_0(w), Some(pool)) => gemv::q8_0(pool, w, x.blocks, y),
-            (Weights::Q8_0(w), None) => gemv::q8_0_serial(w, x.blocks, y),
-            (Weights::F32(w), Some(pool)) => gemv::f32(pool, w, x.values, y),
-            (Weights::F32(w), None) => gemv::f32_serial(w, x.values, y),
-        }
-    }
-
-    /// Made-up weights: evenly spread, with the variance that keeps a product's
-    /// values near its input's. The same values in both formats.
-    pub fn seeded(pool: &Pool, format: Format, matrix: &Matrix) -> Weights {
-        let Matrix { rows, cols, .. } = *matrix;
-        let seed = (matrix.id as u64 + 1) << 40;
-        let size = (12.0 / cols as f32).sqrt();
-        let fill = |row: usize, out: &mut [f32]| fill(seed + (row * cols) as u64, size, out);
+/// Weights in F32 or Q8_0: evenly spread, with the variance that keeps a
+/// product's values near its input's. The same values in both formats.
+pub fn seeded(pool: &Pool, matrix: &Matrix) -> Result<Vec<u8>, String> {
+    let &Matrix { format, rows, cols, .. } = matrix;
+    let seed = (matrix.id as u64 + 1) << 40;
+    let size = (12.0 / cols as f32).sqrt();
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(matrix.bytes()).map_err(|error| error.to_string())?;
+    bytes.resize(matrix.bytes(), 0);
+    let row_bytes = matrix.bytes() / rows.max(1);
+    let values = || vec![0.0; cols];
+    pool.for_each_chunk_init(&mut bytes, row_bytes, values, |values, row, out: &mut [u8]| {
+        fill(seed + (row * cols) as u64, size, values);
         match format {
-            Format::F32 => {
-                let mut w = vec![0.0; rows * cols];
-                pool.for_each_chunk(&mut w, cols, fill);
-                Weights::F32(w)
-            }
-            Format::Q8_0 => {
-                let row_bytes = cols / BLOCK * BLOCK_BYTES;
-                let mut w = vec![0; rows * row_bytes];
-                pool.for_each_chunk_init(
-                    &mut w,
-                    row_bytes,
-                    || vec![0.0; cols],
-                    |values, row, out| {
-                        fill(row, values);
-                        gemv::quantize_weights(values, out).expect("a row of whole blocks");
-                    },
-                );
-                Weights::Q8_0(w)
+            Format::Q8_0 => quantize_q8_0(values, out).expect("a row of whole blocks"),
+            _ => {
+                for (out, value) in out.chunks_exact_mut(4).zip(values) {
+                    out.copy_from_slice(&value.to_le_bytes());
+                }
             }
         }
-    }
+    });
+    Ok(bytes)
 }
 
 /// Values `first..` of a sequence, evenly spread in `-size/2..size/2`. Each by

@@ -1,45 +1,58 @@
 //! What can be wrong with the shapes of a product.
 
+use super::Format;
 use std::error::Error;
 use std::fmt;
 
 /// Buffers that do not fit together. Nothing has been written.
 ///
 /// ```
-/// use rowpool::gemv::{self, ShapeError};
-/// let mut y = [0.0; 3];
-/// let error = gemv::f32_serial(&[1.0; 10], &[1.0; 4], &mut y).unwrap_err();
-/// assert_eq!(error, ShapeError::Weights { rows: 3, cols: 4, expected: 12, found: 10 });
-/// assert_eq!(error.to_string(), "w has length 10, but 3 rows of 4 columns need 12");
+/// use rowpool::gemv::{Format, Matrix, ShapeError};
+/// let error = Matrix::new(Format::F32, 3, 4, &[0; 40]).unwrap_err();
+/// assert_eq!(error, ShapeError::Weights { rows: 3, cols: 4, expected: 48, found: 40 });
+/// assert_eq!(error.to_string(), "the weights have 40 bytes, but 3 rows of 4 columns need 48");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShapeError {
-    /// The matrix has more elements or bytes than a `usize` counts.
+    /// The matrix has more bytes than a `usize` counts.
     Overflow {
-        /// Length of `y`.
+        /// Rows of the matrix.
         rows: usize,
-        /// Elements of `x` ([`BLOCK`](crate::gemv::BLOCK) for each of its blocks).
+        /// Values of a row.
         cols: usize,
     },
-    /// `w` is not what `rows` times `cols` needs.
+    /// The weights are not what the shape needs.
     Weights {
-        /// Length of `y`.
+        /// Rows of the matrix.
         rows: usize,
-        /// Elements of `x` ([`BLOCK`](crate::gemv::BLOCK) for each of its blocks).
+        /// Values of a row.
         cols: usize,
-        /// The length that `w` should have: values for f32, bytes for Q8_0.
+        /// The bytes that the weights should have.
         expected: usize,
-        /// The length that it has.
+        /// The bytes that they have.
         found: usize,
     },
-    /// A number of values that cannot be cut into blocks of
-    /// [`BLOCK`](crate::gemv::BLOCK).
+    /// Rows that are no whole blocks of their format.
     NotBlocks {
-        /// The number of values.
-        len: usize,
+        /// The format.
+        format: Format,
+        /// Values of a row.
+        cols: usize,
     },
-    /// The output of a conversion is longer or shorter than its input gives.
+    /// An input that is longer or shorter than a row.
+    Input {
+        /// Values of a row.
+        expected: usize,
+        /// Values of the input.
+        found: usize,
+    },
+    /// An input that has not been prepared for the format.
+    Unprepared {
+        /// The format.
+        format: Format,
+    },
+    /// An output that is longer or shorter than what is computed.
     Output {
         /// The length that the output should have.
         expected: usize,
@@ -52,43 +65,29 @@ impl fmt::Display for ShapeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             ShapeError::Overflow { rows, cols } => {
-                write!(f, "{rows} rows of {cols} columns are more than a usize counts")
+                write!(f, "{rows} rows of {cols} columns are more bytes than a usize counts")
             }
-            ShapeError::Weights { rows, cols, expected, found } => {
-                write!(f, "w has length {found}, but {rows} rows of {cols} columns need {expected}")
+            ShapeError::Weights { rows, cols, expected, found } => write!(
+                f,
+                "the weights have {found} bytes, but {rows} rows of {cols} columns need {expected}"
+            ),
+            ShapeError::NotBlocks { format, cols } => write!(
+                f,
+                "{cols} columns are not a multiple of {}, the {} block",
+                format.block(),
+                format.name()
+            ),
+            ShapeError::Input { expected, found } => {
+                write!(f, "the input has {found} values, but a row has {expected}")
             }
-            ShapeError::NotBlocks { len } => {
-                write!(f, "{len} values are not a multiple of 32, the Q8_0 block")
+            ShapeError::Unprepared { format } => {
+                write!(f, "the input has not been prepared for {}", format.name())
             }
             ShapeError::Output { expected, found } => {
-                write!(f, "the output has length {found}, but the input gives {expected}")
+                write!(f, "the output has length {found}, but {expected} values are computed")
             }
         }
     }
 }
 
 impl Error for ShapeError {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_message_is_one_line_with_its_numbers() {
-        for (error, numbers) in [
-            (ShapeError::Overflow { rows: 123, cols: 456 }, &["123", "456"][..]),
-            (
-                ShapeError::Weights { rows: 1, cols: 2, expected: 34, found: 56 },
-                &["1", "2", "34", "56"],
-            ),
-            (ShapeError::NotBlocks { len: 77 }, &["77", "32"]),
-            (ShapeError::Output { expected: 88, found: 99 }, &["88", "99"]),
-        ] {
-            let text = error.to_string();
-            assert!(!text.contains('\n'));
-            for number in numbers {
-                assert!(text.contains(number), "{text}");
-            }
-        }
-    }
-}

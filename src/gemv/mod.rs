@@ -1,47 +1,137 @@
-//! Row-chunked `y = W x` on a [`Pool`]: f32, and Q8_0 blocks as
-//! GGUF files hold them. For engines without kernels of their own; the kernels
-//! are plain Rust that vectorises for the target it is compiled for
-//! (`-C target-cpu=native`).
-//!
-//! `W` is row-major, a row for each value of `y`. A result is bitwise the same
-//! on every pool, at every width, and by the serial functions.
+//! `y = W x` on a [`Pool`], for weights as GGUF files hold them: F32, F16, BF16,
+//! Q8_0, Q4_0, Q4_K, Q5_K and Q6_K, read where they lie, about as fast as memory
+//! gives them. For engines without kernels of their own.
 //!
 //! ```
-//! use rowpool::gemv::{self, BlockQ8_0};
+//! use rowpool::gemv::{self, Format, Input, Matrix};
 //!
 //! let pool = rowpool::Pool::new(2)?;
 //! let (rows, cols) = (192, 576);
 //! let weights: Vec<f32> = (0..rows * cols).map(|i| (i % 17) as f32 - 8.0).collect();
-//! let x = vec![0.5; cols];
-//! let mut y = vec![0.0; rows];
-//! gemv::f32(&pool, &weights, &x, &mut y)?;
+//! let mut bytes = vec![0; rows * Format::Q8_0.row_bytes(cols)?];
+//! gemv::quantize_q8_0(&weights, &mut bytes)?; // or a part of a mapped file
+//! let matrix = Matrix::new(Format::Q8_0, rows, cols, &bytes)?;
 //!
-//! // The same in 8 bits: the weights once, x for each product.
-//! let mut bytes = vec![0; weights.len() / gemv::BLOCK * gemv::BLOCK_BYTES];
-//! gemv::quantize_weights(&weights, &mut bytes)?;
-//! let mut blocks = vec![BlockQ8_0::ZERO; cols / gemv::BLOCK];
-//! gemv::quantize(&x, &mut blocks)?;
-//! let mut y8 = vec![0.0; rows];
-//! gemv::q8_0(&pool, &bytes, &blocks, &mut y8)?;
-//! assert!(y.iter().zip(&y8).all(|(y, y8)| (y - y8).abs() < 0.01 * y.abs().max(1.0)));
+//! let mut x = Input::new(&vec![0.5; cols]);
+//! let mut y = vec![0.0; rows];
+//! gemv::mul(&pool, &matrix, &mut x, &mut y)?;
+//! assert!((y[0] - weights[..cols].iter().sum::<f32>() * 0.5).abs() < 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # The same bits everywhere
+//!
+//! A result depends on the row and on `x` alone: not on the other rows, the
+//! width of the pool, the CPU or its kernels. Products of integers are exact,
+//! their sums by block in i32; all else is rounded in one order, without fused
+//! multiply-add: blocks in theirs, and for F32, F16 and BF16 column `c` to sum
+//! `c % 32`, the sums as a tree, then the columns after the last multiple of 32.
+//!
+//! A scale, weight or input that is NaN or infinite makes the values that it
+//! takes part in NaN or infinite, never a panic. A NaN is a NaN everywhere; its
+//! sign and payload are not specified, and differ between widths and kernels.
 
 mod error;
 mod f16;
+mod format;
+mod input;
 mod kernel;
+mod matrix;
+mod old;
 mod q8;
+mod unpack;
 
 use crate::Pool;
 
 pub use error::ShapeError;
 pub use f16::{f16_to_f32, f32_to_f16};
+pub use format::Format;
+pub use input::{quantize_q8_0, Input};
+pub use matrix::Matrix;
 pub use q8::{dequantize_weights, quantize, quantize_weights, BlockQ8_0, BLOCK, BLOCK_BYTES};
 
-/// A multiply-add here in the pool's (0.05 ns). Measured with the matrix in a
-/// 2.x GHz Xeon's cache: Q8_0 0.08 ns with AVX2 or AVX-512, 0.12 without; f32
-/// 0.10 to 0.13. From memory it takes longer, but what is near the break-even
-/// of a fork (a few rows of 576 columns) is in a cache.
+/// `y = matrix x` on `pool`; prepares `x` for the format if need be. Runs on the
+/// calling thread alone where a fork would take longer, by the pool's
+/// measurement of it. No columns give zeros, no rows nothing.
+///
+/// # Errors
+/// [`ShapeError::Input`] unless `x` has a value for each column,
+/// [`ShapeError::Output`] unless `y` has one for each row.
+///
+/// ```
+/// use rowpool::gemv::{self, Format, Input, Matrix};
+/// let pool = rowpool::Pool::new(2)?;
+/// let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|w| w.to_le_bytes()).collect();
+/// let mut y = [0.0; 2];
+/// let matrix = Matrix::new(Format::F32, 2, 2, &bytes)?;
+/// gemv::mul(&pool, &matrix, &mut Input::new(&[10.0, 1.0]), &mut y)?;
+/// assert_eq!(y, [12.0, 34.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn mul(
+    pool: &Pool,
+    matrix: &Matrix<'_>,
+    x: &mut Input,
+    y: &mut [f32],
+) -> Result<(), ShapeError> {
+    if y.len() != matrix.rows() {
+        return Err(ShapeError::Output { expected: matrix.rows(), found: y.len() });
+    }
+    x.prepare(matrix.format())?;
+    let x = x.parts(matrix.format(), matrix.cols())?;
+    pool.with_work(matrix.cols().saturating_mul(OPS)).for_each_part(y, |first, y| {
+        kernel::chosen().product(matrix.format(), matrix.part(first, y.len()), x, y);
+    });
+    Ok(())
+}
+
+/// Rows `first..` of the product, as many as `y` takes, on the calling thread:
+/// for loops of one's own. `x` is prepared for the format.
+///
+/// # Errors
+/// [`ShapeError::Input`] unless `x` has a value for each column,
+/// [`ShapeError::Unprepared`] unless it is prepared,
+/// [`ShapeError::Output`] if `y` is longer than there are rows from `first` on.
+///
+/// ```
+/// use rowpool::gemv::{self, Format, Input, Matrix};
+/// let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|w| w.to_le_bytes()).collect();
+/// let mut y = [0.0];
+/// let matrix = Matrix::new(Format::F32, 2, 2, &bytes)?;
+/// gemv::mul_rows(&matrix, 1, &Input::new(&[10.0, 1.0]), &mut y)?;
+/// assert_eq!(y, [34.0]);
+/// # Ok::<(), gemv::ShapeError>(())
+/// ```
+pub fn mul_rows(
+    matrix: &Matrix<'_>,
+    first: usize,
+    x: &Input,
+    y: &mut [f32],
+) -> Result<(), ShapeError> {
+    let expected = matrix.rows().saturating_sub(first);
+    if y.len() > expected {
+        return Err(ShapeError::Output { expected, found: y.len() });
+    }
+    let x = x.parts(matrix.format(), matrix.cols())?;
+    kernel::chosen().product(matrix.format(), matrix.part(first, y.len()), x, y);
+    Ok(())
+}
+
+/// The kernels that products use here: the fastest that this CPU has of
+/// `avx512-vnni`, `avx-vnni`, `avx2` (x86-64), `dotprod` (aarch64) and `portable`,
+/// or those that the environment variable `ROWPOOL_KERNELS` names, read at the
+/// first product. A name that is unknown or not of this CPU is as if it were
+/// absent.
+///
+/// ```
+/// println!("kernels: {}", rowpool::gemv::kernels());
+/// ```
+#[must_use]
+pub fn kernels() -> &'static str {
+    kernel::chosen().name
+}
+
+/// A multiply-add here in the pool's (0.05 ns).
 const OPS: usize = 2;
 
 /// `y = w x` on `pool`: row-major `w` of `y.len()` rows and `x.len()` columns.
@@ -67,7 +157,7 @@ const OPS: usize = 2;
 pub fn f32(pool: &Pool, w: &[f32], x: &[f32], y: &mut [f32]) -> Result<(), ShapeError> {
     elements(y.len(), x.len(), w.len())?;
     let cols = x.len();
-    each_slot(pool, y, cols, |first, y| kernel::dense(&w[first * cols..][..y.len() * cols], x, y));
+    each_slot(pool, y, cols, |first, y| old::dense(&w[first * cols..][..y.len() * cols], x, y));
     Ok(())
 }
 
@@ -100,7 +190,7 @@ pub fn q8_0(pool: &Pool, w: &[u8], x: &[BlockQ8_0], y: &mut [f32]) -> Result<(),
     block_bytes(y.len(), x.len(), w.len())?;
     let bytes = x.len() * BLOCK_BYTES;
     each_slot(pool, y, x.len() * BLOCK, |first, y| {
-        kernel::blocks(&w[first * bytes..][..y.len() * bytes], x, y);
+        old::blocks(&w[first * bytes..][..y.len() * bytes], x, y);
     });
     Ok(())
 }
@@ -108,7 +198,7 @@ pub fn q8_0(pool: &Pool, w: &[u8], x: &[BlockQ8_0], y: &mut [f32]) -> Result<(),
 /// Calls `f(first, part)` for contiguous parts of `y`, one for each thread: the
 /// kernels want many rows at once to read them as streams.
 fn each_slot(pool: &Pool, y: &mut [f32], cols: usize, f: impl Fn(usize, &mut [f32]) + Sync) {
-    pool.with_work(cols.saturating_mul(OPS)).for_each_part(y, f);
+    pool.with_work(cols.saturating_mul(2)).for_each_part(y, f);
 }
 
 fn elements(rows: usize, cols: usize, found: usize) -> Result<(), ShapeError> {
@@ -144,7 +234,7 @@ fn fits(rows: usize, cols: usize, expected: usize, found: usize) -> Result<(), S
 /// ```
 pub fn f32_serial(w: &[f32], x: &[f32], y: &mut [f32]) -> Result<(), ShapeError> {
     elements(y.len(), x.len(), w.len())?;
-    kernel::dense(w, x, y);
+    old::dense(w, x, y);
     Ok(())
 }
 
@@ -164,22 +254,6 @@ pub fn f32_serial(w: &[f32], x: &[f32], y: &mut [f32]) -> Result<(), ShapeError>
 /// ```
 pub fn q8_0_serial(w: &[u8], x: &[BlockQ8_0], y: &mut [f32]) -> Result<(), ShapeError> {
     block_bytes(y.len(), x.len(), w.len())?;
-    kernel::blocks(w, x, y);
+    old::blocks(w, x, y);
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn products_that_overflow_are_errors() {
-        let overflow = |rows, cols| Err(ShapeError::Overflow { rows, cols });
-        assert_eq!(elements(usize::MAX, 2, 0), overflow(usize::MAX, 2));
-        assert_eq!(elements(1 << 32, 1 << 32, 0), overflow(1 << 32, 1 << 32));
-        assert_eq!(block_bytes(usize::MAX, 1, 0), overflow(usize::MAX, 32));
-        assert_eq!(block_bytes(1, usize::MAX, 0), overflow(1, usize::MAX));
-        assert_eq!(block_bytes(0, usize::MAX / 34, 0), Ok(()));
-        assert_eq!(elements(usize::MAX, 1, usize::MAX), Ok(()));
-    }
 }

@@ -165,7 +165,7 @@ fn blocks_in(len: usize) -> Result<usize, ShapeError> {
     if len % BLOCK == 0 {
         Ok(len / BLOCK)
     } else {
-        Err(ShapeError::NotBlocks { len })
+        Err(ShapeError::NotBlocks { format: super::Format::Q8_0, cols: len })
     }
 }
 
@@ -335,7 +335,10 @@ mod tests {
     #[test]
     fn buffers_must_fit() {
         let mut blocks = [BlockQ8_0::ZERO; 2];
-        assert_eq!(quantize(&[0.0; 33], &mut blocks), Err(ShapeError::NotBlocks { len: 33 }));
+        assert_eq!(
+            quantize(&[0.0; 33], &mut blocks),
+            Err(ShapeError::NotBlocks { format: crate::gemv::Format::Q8_0, cols: 33 })
+        );
         let short = Err(ShapeError::Output { expected: 3, found: 2 });
         assert_eq!(quantize(&[0.0; 96], &mut blocks), short);
         assert_eq!(quantize(&[], &mut []), Ok(()));
@@ -347,7 +350,7 @@ mod tests {
         assert_eq!(dequantize_weights(&bytes, &mut values), long);
         assert_eq!(
             dequantize_weights(&bytes, &mut values[..31]),
-            Err(ShapeError::NotBlocks { len: 31 })
+            Err(ShapeError::NotBlocks { format: crate::gemv::Format::Q8_0, cols: 31 })
         );
     }
 

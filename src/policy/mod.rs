@@ -11,6 +11,8 @@
 //! | [`timeslice`] | when a worker whose CPU is shared gives it away | between two slots |
 //! | [`oversubscription`] | whether a waiting worker offers its CPU to another pool | in a window |
 
+#![cfg_attr(loom, allow(dead_code, reason = "the model waits without time"))]
+
 pub(crate) mod oversubscription;
 pub(crate) mod quota;
 pub(crate) mod spin;

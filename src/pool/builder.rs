@@ -1,13 +1,13 @@
 //! Settings of a pool, and its threads.
 
-use super::team::{Setup, Team};
+use super::team::{ReadUsable, Setup, Team};
 use super::{context, Own, Pool, MAX_WIDTH};
 use crate::machine::{self, Binding, Plan};
 use crate::policy::quota::QuotaShare;
 use crate::policy::spin::SpinWindow;
 use crate::policy::Policy;
 use crate::sync::AtomicBool;
-use crate::topology::Topology;
+use crate::topology::{Reason, Topology};
 use log::Level;
 use std::fmt;
 use std::io;
@@ -109,6 +109,7 @@ pub struct PoolBuilder {
     keep_worker_qos: bool,
     keep_caller_qos: Option<bool>,
     topology: Option<Topology>,
+    inherit_priority: bool,
     without: Vec<Policy>,
 }
 
@@ -168,7 +169,8 @@ impl PoolBuilder {
     }
 
     /// Binds each worker to a CPU, never the caller: one per physical core of
-    /// the process's mask, spread over last-level caches before packing. Off by
+    /// the process's mask, spread over last-level caches before packing; a CPU
+    /// that the calling thread is bound to is left to it. Off by
     /// default, unless `ROWPOOL_PIN` is `1` (it helps on quiet machines and
     /// hurts on busy ones). A worker that cannot be bound goes on unbound.
     ///
@@ -266,6 +268,20 @@ impl PoolBuilder {
         self
     }
 
+    /// Whether workers keep the scheduling policy and nice value of the thread that
+    /// builds the pool (Linux, Android). By default they are ordinary threads with
+    /// the process's own nice value, where the system allows that; where it does
+    /// not, [`Pool::reason`] says so.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).inherit_priority(true).build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn inherit_priority(mut self, inherit: bool) -> Self {
+        self.inherit_priority = inherit;
+        self
+    }
+
     /// Switches a policy off, as `ROWPOOL_WITHOUT` does: for who hunts a fault, or
     /// measures what it gains. Results are the same without any of them.
     ///
@@ -308,16 +324,27 @@ impl PoolBuilder {
             plan.width.threads = 1;
         }
         let threads = plan.width.threads;
-        note(Level::Debug, format!("rowpool: {}", plan.width.reason));
+        let mut level = Level::Debug;
+        let stuck = crate::sys::stuck_at_nice().filter(|_| threads > 1 && !self.inherit_priority);
+        if let Some(nice) = stuck {
+            let width = Box::new(plan.width.reason);
+            plan.width.reason = Reason::StuckAtNice { width, nice };
+            level = Level::Warn;
+        }
+        note(level, format!("rowpool: {}", plan.width.reason));
         let named = machine::policies(&mut note);
         let weights = plan.weights();
         let weighted = weights.is_some();
+        let quota = plan.usable_at_first().quota.and_then(QuotaShare::new);
+        let plan = Arc::new(plan);
+        let reader = Arc::clone(&plan);
         let team = Team::new(Setup {
             workers: threads - 1,
             window: self.window.map_or_else(machine::spin_window, SpinWindow::fixed),
             policies: self.without.iter().fold(named, |on, &policy| on.without(policy)),
             weights,
-            quota: plan.usable_at_first().quota.and_then(QuotaShare::new),
+            quota,
+            usable: ReadUsable(Box::new(move || reader.usable_now())),
         });
         let pin = self.pin.unwrap_or_else(machine::pin_by_default);
         let mut pool = Pool {
@@ -342,7 +369,7 @@ impl PoolBuilder {
                 }
             }
         }
-        pool.refresh();
+        pool.team.refresh();
         Ok(pool)
     }
 
@@ -359,11 +386,16 @@ impl PoolBuilder {
         }
         let team = Arc::clone(team);
         let hook = self.on_start.clone();
-        let raise = !self.keep_worker_qos;
+        let (raise, inherit) = (!self.keep_worker_qos, self.inherit_priority);
+        // From its first instruction on.
+        let _blocked = crate::sys::BlockedForNew::new();
         thread.spawn(move || {
             context::mark_worker(Arc::as_ptr(&team) as usize);
             // A logger's panic, for one.
             caught(|| {
+                if !inherit {
+                    crate::sys::adopt_process_priority();
+                }
                 binding.apply(slot);
                 if raise {
                     crate::sys::raise_worker_qos(slot);

@@ -42,8 +42,6 @@ faults! {
     StepsWithoutLock,
     /// A caller that is let between two steps takes the lock of a running one.
     BargeIntoStep,
-    /// A handoff that nobody takes.
-    HandoffLost,
 }
 
 #[cfg(not(loom))]

@@ -96,6 +96,8 @@ impl Team {
         job: &ErasedJob<'_>,
     ) -> bool {
         assert!(1 < width && width <= self.workers.len() + 1, "a region has slots for threads");
+        // I5: from here to the join nothing allocates, blocks or calls the system
+        // while everybody is hot.
         self.prepare(width, job);
         // C1.
         let Some(guard) = self.caller_lock.acquire(|holder| self.blocked(holder)) else {
@@ -252,6 +254,7 @@ impl Team {
             }
             helped = true;
             if !self.panics.raised() {
+                // I8: after slot 0, which therefore may not wait for it.
                 // SAFETY: the region is not joined yet; the slot was claimed above.
                 unsafe { self.run_caught(header, worker + 1, width) };
             }
@@ -303,7 +306,8 @@ impl Team {
     }
 
     /// C8: now and then measures the empty fork, by some that run while everybody
-    /// is hot: the grace and the break-even of small regions follow it.
+    /// is hot: the grace and the break-even of small regions follow it. Reads mask
+    /// and quota again too.
     #[cold]
     fn calibrate(&self, width: usize, caller: &mut CallerState) {
         let mut times = [(Duration::ZERO, 0); SAMPLES];
@@ -319,6 +323,8 @@ impl Team {
                 return;
             }
         }
+        // Where regions come so fast that nobody parks.
+        self.refresh();
         times.sort_unstable();
         let (fork, looks) = times[SAMPLES / 2];
         self.set_fork_ns(fork.as_nanos() as u64);

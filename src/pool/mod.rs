@@ -30,7 +30,6 @@ pub(crate) use job::Region;
 
 use crate::machine::Plan;
 use crate::partition::Split;
-use crate::policy::quota::QuotaShare;
 use crate::sync::{AtomicBool, Ordering};
 use crate::topology::Reason;
 use job::OwnedJob;
@@ -81,7 +80,7 @@ pub struct Pool {
 #[derive(Debug)]
 struct Own {
     workers: Vec<JoinHandle<()>>,
-    plan: Plan,
+    plan: Arc<Plan>,
     /// Whether a region has been run serially.
     ran_serially: AtomicBool,
 }
@@ -142,7 +141,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn active_width(&self) -> usize {
-        self.refresh();
+        self.team.refresh();
         if self.team.orphaned() {
             1
         } else {
@@ -173,7 +172,7 @@ impl Pool {
     /// ```
     pub fn wake(&self) {
         if !self.team.orphaned() {
-            self.refresh();
+            self.team.refresh();
             self.team.wake();
         }
     }
@@ -198,16 +197,6 @@ impl Pool {
     pub(crate) fn has_run(&self) -> bool {
         // Relaxed: says that it happened, orders nothing.
         self.team.has_run() || self.own.ran_serially.load(Ordering::Relaxed)
-    }
-
-    /// Fits the active width to the CPUs that may be used now.
-    fn refresh(&self) {
-        if self.num_threads() == 1 {
-            return self.team.set_active(1);
-        }
-        let Some(usable) = self.own.plan.usable_now() else { return };
-        let share = usable.quota.and_then(QuotaShare::new);
-        self.team.set_cpus(usable.allowed, usable.cpus(), share);
     }
 
     /// Runs a region of `items` items in at most so many slots, or as one slot

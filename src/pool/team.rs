@@ -16,6 +16,7 @@ use crate::policy::spin::SpinWindow;
 use crate::policy::{Policies, Policy};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Line, Ordering};
 use crate::sys::Process;
+use crate::topology::Usable;
 
 /// Up to this many workers each have a gate of their own, which also carries
 /// their done epoch; more are served in groups, so that publishing stays cheap.
@@ -33,6 +34,17 @@ pub(crate) struct Setup {
     pub(crate) weights: Option<Weights>,
     /// What the CPU quota leaves beyond whole CPUs.
     pub(crate) quota: Option<QuotaShare>,
+    /// What may be used now; asked seldom.
+    pub(crate) usable: ReadUsable,
+}
+
+/// Reads what CPUs may be used now; `None` says that there is no news.
+pub(crate) struct ReadUsable(pub(crate) Box<dyn Fn() -> Option<Usable> + Send + Sync>);
+
+impl std::fmt::Debug for ReadUsable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReadUsable")
+    }
 }
 
 impl Setup {
@@ -65,6 +77,7 @@ pub(crate) struct Team {
     weights: Option<Weights>,
     pub(super) policies: Policies,
     pub(super) quota: Option<QuotaShare>,
+    usable: ReadUsable,
     /// How long a worker spins before it parks.
     pub(super) window: SpinWindow,
     /// What everybody does between two looks.
@@ -108,7 +121,7 @@ impl Team {
 
     /// A team with `group` workers to a gate.
     pub(super) fn with(setup: Setup, group: usize, caller: CallerState) -> Self {
-        let Setup { workers, window, policies, weights, quota } = setup;
+        let Setup { workers, window, policies, weights, quota, usable } = setup;
         assert!(workers < MAX_WIDTH, "checked by the builder");
         assert!(weights.as_ref().is_none_or(|weights| weights.slots() == workers + 1));
         let gates = workers.div_ceil(group);
@@ -132,6 +145,7 @@ impl Team {
             weights,
             policies,
             quota: quota.filter(|_| policies.has(Policy::Quota)),
+            usable,
             window: if policies.has(Policy::Spin) { window } else { window.whole() },
             relax: Relax::measured(),
             process: Process::current(),
@@ -171,13 +185,20 @@ impl Team {
         self.others.count(before - 1, width - 1);
     }
 
-    /// How many CPUs the process may use now, and what the quota of now leaves
-    /// beyond whole ones: the width follows.
-    pub(crate) fn set_cpus(&self, allowed: usize, within_quota: usize, now: Option<QuotaShare>) {
-        self.others.set_cpus(within_quota);
-        // Relaxed: as in `active`.
-        self.facts.share_holds.store(now == self.quota, Ordering::Relaxed);
-        self.set_active(self.share().map_or(within_quota, |share| share.width(allowed)));
+    /// Fits the active width to the CPUs that may be used now. Asks the system:
+    /// not for a region.
+    pub(crate) fn refresh(&self) {
+        if self.workers.is_empty() {
+            return;
+        }
+        if let Some(usable) = (self.usable.0)() {
+            self.others.set_cpus(usable.cpus());
+            let share = usable.quota.and_then(QuotaShare::new);
+            // Relaxed: as in `active`.
+            self.facts.share_holds.store(share == self.quota, Ordering::Relaxed);
+            let width = |share: QuotaShare| share.width(usable.allowed);
+            self.set_active(self.share().map_or(usable.cpus(), width));
+        }
     }
 
     /// What the quota leaves beyond whole CPUs, as long as it is the one that the

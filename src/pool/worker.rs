@@ -14,6 +14,10 @@ use std::time::Duration;
 /// (The model has enough of one look.)
 const EAGER_LOOKS: u32 = if cfg!(loom) { 0 } else { 16 };
 
+/// A worker that is about to park reads mask and quota again, at most this often:
+/// that takes some 20 µs, and a quota acts by periods of 100 ms.
+const REFRESH: Duration = Duration::from_millis(100);
+
 /// A pool that is dropped waits no longer than this for a worker that is away.
 const NAP: Duration = Duration::from_micros(400);
 
@@ -47,6 +51,7 @@ impl Team {
         let mut seen = Word::BLANK;
         let mut wakes = self.sleepers.wakes();
         let mut eager = false;
+        let mut refreshed: Option<Instant> = None;
         state.set_thread();
         self.sleepers.arrive(state);
         loop {
@@ -85,8 +90,13 @@ impl Team {
                 // A wake from now on takes the rest back.
                 wakes = self.sleepers.wakes();
             }
-            // S1 to S4. The window is over, or a rest was asked for. Outside the
-            // width too a woken worker passes the wake on (S9).
+            // After a vain window: nobody waits for this worker.
+            if refreshed.is_none_or(|last| last.elapsed() > REFRESH) {
+                self.refresh();
+                refreshed = Some(Instant::now());
+            }
+            // P1 to P4. The window is over, or a rest was asked for. Outside the
+            // width too a woken worker passes the wake on (P9).
             if self.sleepers.park(state, wakes, || gate.look() != seen) {
                 self.sleepers.pass_on(&self.workers);
             }
@@ -125,6 +135,7 @@ impl Team {
         // W3.
         // SAFETY: the slot of this region is claimed and not done.
         let header = unsafe { gate.header() };
+        // I6: the same bits whoever runs the slot.
         header.adopt_fp();
         // W4.
         // SAFETY: the region ends after this slot is done (I2).

@@ -1,8 +1,9 @@
 //! Indices, one by one or as the ranges of the slots.
 
+use crate::pool::Pool;
 use std::ops::Range;
 
-shape! {
+impl Pool {
     /// Calls `f(range)` with contiguous ranges that cover `0..n`, at most one
     /// per active slot, none of them empty.
     ///
@@ -13,6 +14,7 @@ shape! {
     /// assert_eq!(parts.into_inner().unwrap().iter().map(|part| part.len()).sum::<usize>(), 100);
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
+    #[inline]
     pub fn for_each_range(&self, n: usize, f: impl Fn(Range<usize>) + Sync) {
         self.open(n, self.ops(n), move |slot, split| {
             let range = split.range(n, slot, 1);

@@ -6,21 +6,9 @@
 //! The items are split into contiguous ranges, one per slot (`partition`); a
 //! shape hands `&mut` to the items of a slot's own range only.
 
-/// Defines a shape: a method of [`Pool`], and so of `Work`. With
-/// `par` and the lines of an example behind it, it is a free function too, which
-/// [`par`](crate::par) has to list.
+/// Defines a shape that is a free function too: a method of [`Pool`], and, with the
+/// lines of an example behind `par:`, a function that [`par`](crate::par) lists.
 macro_rules! shape {
-    (
-        $(#[$doc:meta])*
-        pub fn $name:ident $(<$($of:ident $(: $bound:ident)?),+>)?
-        (&$self:ident $(, $arg:ident: $ty:ty)* $(,)?) $(-> $value:ty)? $body:block
-    ) => {
-        impl $crate::Pool {
-            $(#[$doc])*
-            #[inline]
-            pub fn $name $(<$($of $(: $bound)?),+>)? (&$self $(, $arg: $ty)*) $(-> $value)? $body
-        }
-    };
     (
         $(#[$doc:meta])*
         pub fn $name:ident $(<$($of:ident $(: $bound:ident)?),+>)?
@@ -28,16 +16,16 @@ macro_rules! shape {
         par:
         $(#[doc = $line:literal])+
     ) => {
-        shape! {
+        impl $crate::Pool {
             $(#[$doc])*
+            #[inline]
             pub fn $name $(<$($of $(: $bound)?),+>)? (&$self $(, $arg: $ty)*) $(-> $value)? $body
         }
 
         #[doc = concat!(
             " [`Pool::", stringify!($name), "`](crate::Pool::", stringify!($name), ")",
-            " on the process-wide pool.",
+            " on the process-wide pool.\n\n ```",
         )]
-        #[doc = "\n ```"]
         $(#[doc = $line])+
         #[doc = " ```"]
         #[inline]

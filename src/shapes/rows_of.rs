@@ -3,8 +3,9 @@
 
 use super::Shared;
 use crate::partition::{unit, Split};
+use crate::pool::Pool;
 
-shape! {
+impl Pool {
     /// Calls `f(output, first, part)` for several outputs in one region: their
     /// rows are shared out together, as if they lay end to end, by what they
     /// [cost](crate::Rows::cost). `part` is what a slot has of output number
@@ -34,6 +35,7 @@ shape! {
     /// let mut outputs = [Rows::new(&mut q), Rows::new(&mut q)];
     /// rowpool::Pool::new(2).unwrap().rows_of(&mut outputs, |_, _, part| part.fill(1));
     /// ```
+    #[inline]
     pub fn rows_of<T: Send>(
         &self,
         outputs: &mut [Rows<'_, T>],

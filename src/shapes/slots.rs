@@ -1,6 +1,8 @@
 //! Slots by their number.
 
-shape! {
+use crate::pool::Pool;
+
+impl Pool {
     /// Calls `f(slot)` once for each slot `0..width`. Slots up to
     /// [`active_width`](Self::active_width) are spread one per thread where
     /// threads are free; those above are folded onto them. Nothing promises one
@@ -17,14 +19,13 @@ shape! {
     /// assert_eq!(sum.into_inner(), 45);
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
+    #[inline]
     pub fn run(&self, width: usize, f: impl Fn(usize) + Sync) {
         self.open(width, self.ops(width), move |slot, split| {
             split.evenly().range(width, slot, 1).for_each(&f);
         });
     }
-}
 
-shape! {
     /// [`run`](Self::run) with a slot for each of the pool's
     /// [`num_threads`](Self::num_threads) threads; no promise either that each
     /// gets its own.
@@ -36,6 +37,7 @@ shape! {
     /// assert_eq!(calls.into_inner(), 4);
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
+    #[inline]
     pub fn broadcast(&self, f: impl Fn(usize) + Sync) {
         self.run(self.num_threads(), f);
     }

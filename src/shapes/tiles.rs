@@ -1,8 +1,9 @@
 //! The tiles of a matrix.
 
+use crate::pool::Pool;
 use std::ops::Range;
 
-shape! {
+impl Pool {
     /// Calls `f(rows, cols)` for each tile of a `rows` by `cols` matrix: of
     /// `tile_rows` by `tile_cols`, those at the edges smaller. A slot has a
     /// contiguous run of tiles, along the rows: it stays within its rows of
@@ -22,6 +23,7 @@ shape! {
     /// assert_eq!(area.into_inner(), 7000);
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
+    #[inline]
     pub fn tiles(
         &self,
         rows: usize,

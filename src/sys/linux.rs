@@ -97,18 +97,21 @@ pub(crate) fn note_unbound_worker() {
 }
 
 /// Affinity masks as 64-bit words, empty if unknown: of the main thread, of the
-/// process at its start, of an unbound worker, of the calling thread.
+/// process at its start, of an unbound worker where the two differ, of the
+/// calling thread.
 pub(crate) fn masks() -> [Vec<u64>; 4] {
-    // Relaxed: as in `note_mask`.
-    let start = AT_START.iter().map(|word| word.load(Ordering::Relaxed)).collect();
-    // Relaxed: as in `note_unbound_worker`.
-    let thread = UNBOUND.load(Ordering::Relaxed) as libc::pid_t;
     // SAFETY: `getpid` always succeeds.
     let process = unsafe { libc::getpid() };
+    let main = mask_of(process);
+    // Relaxed: as in `note_mask`.
+    let start: Vec<u64> = AT_START.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+    // Relaxed: as in `note_unbound_worker`.
+    let worker = UNBOUND.load(Ordering::Relaxed) as libc::pid_t;
     // SAFETY: signal 0 is none. Asks whether the thread still is one of ours.
-    let lives = thread != 0 && unsafe { libc::syscall(libc::SYS_tgkill, process, thread, 0) } == 0;
-    let worker = if lives { mask_of(thread) } else { Vec::new() };
-    [mask_of(process), start, worker, mask_of(0)]
+    let ours = || unsafe { libc::syscall(libc::SYS_tgkill, process, worker, 0) } == 0;
+    let asked = main != start && worker != 0 && ours();
+    let worker = if asked { mask_of(worker) } else { Vec::new() };
+    [main, start, worker, mask_of(0)]
 }
 
 /// How long the calling thread has wanted a CPU and had none, ever: the second
@@ -118,9 +121,24 @@ pub(crate) fn run_delay() -> Option<std::time::Duration> {
     if cfg!(loom) {
         return None;
     }
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let delay = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    let mut text = [0; 64];
+    let fields = read_at_once(c"/proc/thread-self/schedstat", &mut text);
+    let delay = std::str::from_utf8(fields).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()?;
     Some(std::time::Duration::from_nanos(delay))
+}
+
+/// The beginning of a small file, as far as `buffer` goes; empty if it cannot be
+/// read. For callers that must not allocate.
+fn read_at_once<'a>(path: &std::ffi::CStr, buffer: &'a mut [u8]) -> &'a [u8] {
+    // SAFETY: a path with an end; at most the bytes of a live buffer are written;
+    // the descriptor is ours, and -1 does no harm.
+    let read = unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let read = libc::read(file, buffer.as_mut_ptr().cast(), buffer.len());
+        libc::close(file);
+        read
+    };
+    &buffer[..usize::try_from(read).unwrap_or(0)]
 }
 
 /// The system's number of the calling thread.
@@ -148,7 +166,11 @@ pub(crate) fn thread_number() -> u32 {
 /// Whether a thread of this process runs, or would if it had a CPU: its state
 /// (proc(5)) is not an interruptible sleep. False where nobody knows.
 pub(crate) fn thread_runs(number: u32) -> bool {
-    let stat = std::fs::read(format!("/proc/self/task/{number}/stat")).unwrap_or_default();
+    use std::io::Write;
+    let (mut path, mut stat) = ([0; 48], [0; 256]);
+    let fits = write!(&mut path[..47], "/proc/self/task/{number}/stat").is_ok();
+    let path = std::ffi::CStr::from_bytes_until_nul(&path).unwrap_or_default();
+    let stat = if fits { read_at_once(path, &mut stat) } else { &[] };
     // The name before it may hold anything.
     let state = stat.iter().rposition(|&byte| byte == b')').and_then(|end| stat.get(end + 2));
     !cfg!(loom) && state.is_some_and(|&state| state != b'S')

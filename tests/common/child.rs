@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::ffi::OsStr;
-use std::io::Write;
 use std::process::{Command, Output};
 
 /// Names the body that a child process is for.
@@ -92,10 +91,7 @@ impl Isolated {
         let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let (out, err) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        for line in err.lines().filter(|line| line.starts_with(super::unchecked::MARK)) {
-            // Not by `eprintln`, which libtest captures.
-            let _ = writeln!(std::io::stderr(), "{line}");
-        }
+        super::pass_on(&err);
         assert!(output.status.success(), "{id}: {}\n{out}\n{err}", output.status);
         assert!(out.contains(DONE), "{id}: the child did not run the test\n{out}\n{err}");
         Some(output)

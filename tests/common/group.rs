@@ -77,7 +77,7 @@ impl Group {
         };
         let set = entered.and_then(|group| group.set_quota(percent).map(|()| group));
         let version = if unified("cpu").is_some() { "cgroup2-cpu" } else { "cgroup1-cpu" };
-        let say = |why: &io::Error| super::common::unchecked("a CPU quota", version, why);
+        let say = |why: &io::Error| cannot_check!(version, "{why}");
         set.inspect_err(say).ok()
     }
 

@@ -4,9 +4,8 @@
 #[macro_use]
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use rowpool::Pool;
 use std::sync::Arc;
 use std::time::Duration;

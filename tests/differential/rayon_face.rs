@@ -5,8 +5,8 @@
 #[macro_use]
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../common/cpus.rs"]
-mod cpus;
+#[path = "../common/feigned.rs"]
+mod feigned;
 
 use common::{panic_of, text_of, tick};
 use rowpool::rayon::prelude::*;

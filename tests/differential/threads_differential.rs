@@ -4,9 +4,8 @@
 #[macro_use]
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::{panic_of, text_of};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -114,6 +113,7 @@ const WORK: [usize; 11] =
     [0, 1, 63, 256, 2560, 127_999, 128_000, 255_999, 256_000, usize::MAX / 2, usize::MAX];
 
 fn same_rows() {
+    cpus::global();
     for len in LENGTHS {
         let around = [0, 1, 2, len / 2, len.saturating_sub(1), len, len + 1, 3 * len, usize::MAX];
         for n_rows in around {
@@ -134,6 +134,7 @@ fn same_rows() {
 }
 
 fn same_chunks() {
+    cpus::global();
     for len in LENGTHS {
         let around = [0, 1, 2, 3, 7, 32, len / 2, len.saturating_sub(1), len, len + 1, usize::MAX];
         for chunk_len in around {
@@ -283,6 +284,7 @@ fn panics<M: Module>() {
 fn panics_reach_the_caller_of_both() {
     bounded!();
     isolated!().env("FERROX_CPU_THREADS", "4").run(|| {
+        cpus::global();
         panics::<Ours>();
         panics::<Original>();
     });
@@ -312,6 +314,7 @@ fn nested<M: Module>() -> Vec<u32> {
 fn nested_calls_and_many_callers() {
     bounded!();
     isolated!().env("FERROX_CPU_THREADS", "4").run(|| {
+        cpus::global();
         let expected = nested::<Original>();
         std::thread::scope(|scope| {
             for _ in 0..4 {

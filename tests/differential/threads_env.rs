@@ -3,8 +3,6 @@
 #[macro_use]
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../common/cpus.rs"]
-mod cpus;
 
 use rowpool::threads::{
     gemv_num_threads, perf_core_count, resolve_cpu_threads, resolve_gemv_threads,

@@ -4,8 +4,6 @@
 #[macro_use]
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../common/cpus.rs"]
-mod cpus;
 
 use rowpool::threads::{for_each_chunk_init, for_each_row, gemv_num_threads, init_cpu_pool};
 use std::sync::Barrier;
@@ -63,8 +61,10 @@ fn s19_none_after_a_serial_region_of_the_global_pool() {
         assert_eq!(init_cpu_pool(), None);
     });
     isolated!().env("FERROX_GEMV_THREADS", "3").run(|| {
-        cpus::allow(1);
-        rowpool::global().for_each_index(100, |_| ());
+        let one = rowpool::topology::Topology::new(1);
+        let pool = rowpool::Pool::builder().topology(one).build_global().unwrap();
+        assert_eq!((pool.num_threads(), pool.active_width()), (3, 1));
+        pool.for_each_index(100, |_| ());
         assert_eq!(init_cpu_pool(), None);
     });
 }

@@ -1,13 +1,27 @@
-//! `examples/gemv`: what it prints, and what it does with files that are not
-//! what they should be. Runs the built example; `loading` has its parts in hand.
+//! `examples/gemv`: what it prints, which files it reads and how, and what it
+//! does with those that are not what they should be. Runs the built example;
+//! `loading` and `products` have its parts in hand.
 
+mod blocks;
+mod files;
 mod loading;
-mod tiny;
+mod products;
+mod reading;
+mod room;
+mod writer;
 
 // The example's parts, by the names that they call each other; it uses the rest.
 #[allow(dead_code)]
 #[path = "../../examples/gemv/gguf.rs"]
 mod gguf;
+#[path = "../../examples/gemv/header.rs"]
+mod header;
+#[allow(dead_code)]
+#[path = "../../examples/gemv/limits.rs"]
+mod limits;
+#[allow(dead_code)]
+#[path = "../../examples/gemv/measure.rs"]
+mod measure;
 #[allow(dead_code)]
 #[path = "../../examples/gemv/memory.rs"]
 mod memory;
@@ -15,6 +29,15 @@ mod memory;
 #[path = "../../examples/gemv/model.rs"]
 mod model;
 #[allow(dead_code)]
+#[path = "../../examples/gemv/parts.rs"]
+mod parts;
+#[path = "../../examples/gemv/read.rs"]
+mod read;
+#[allow(dead_code)]
+#[path = "../../examples/gemv/step.rs"]
+mod step;
+#[path = "../../examples/gemv/types.rs"]
+mod types;
 #[path = "../../examples/gemv/weights.rs"]
 mod weights;
 
@@ -22,7 +45,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use tiny::Tiny;
+use writer::Gguf;
 
 /// `cargo test` builds the examples beside the tests.
 fn example() -> PathBuf {
@@ -37,25 +60,49 @@ fn run(args: &[&str]) -> Output {
     Command::new(example()).args(args).output().unwrap()
 }
 
-/// A file that is deleted in the end.
+/// A folder of files that is deleted in the end.
 pub struct Temp(pub PathBuf);
 
 impl Temp {
-    pub fn new(name: &str, bytes: &[u8]) -> Temp {
+    pub fn folder(name: &str) -> Temp {
         let path = std::env::temp_dir().join(format!("rowpool-{}-{name}", std::process::id()));
-        std::fs::write(&path, bytes).unwrap();
+        std::fs::create_dir_all(&path).unwrap();
         Temp(path)
     }
 
-    fn run(&self) -> Output {
-        run(&["--gguf", self.0.to_str().unwrap(), "--seconds", "0.001", "--json"])
+    /// With one file of that name.
+    pub fn new(name: &str, bytes: &[u8]) -> Temp {
+        let temp = Temp::folder(name);
+        std::fs::write(temp.0.join(name), bytes).unwrap();
+        temp
+    }
+
+    pub fn file(&self) -> PathBuf {
+        self.0.join(self.0.file_name().unwrap().to_str().unwrap().splitn(3, '-').nth(2).unwrap())
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let file = self.file();
+        run(&[&["--gguf", file.to_str().unwrap(), "--seconds", "0.001"], args].concat())
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        json(&self.run(&[&["--json"], args].concat()))
     }
 }
 
 impl Drop for Temp {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// One object on one line, and no complaint.
+fn json(output: &Output) -> Value {
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let text = std::str::from_utf8(&output.stdout).unwrap();
+    assert_eq!(text.matches('\n').count(), 1, "one object, one line");
+    serde_json::from_str(text).unwrap()
 }
 
 /// Exit code 2, nothing on stdout, one line on stderr; returns it.
@@ -68,6 +115,23 @@ fn refused(output: &Output, what: &str) -> String {
     error
 }
 
+/// `--list` has each tensor of the file as it was written.
+fn listed(list: &Value, file: &Gguf, what: &str) {
+    let listed = list["tensors"].as_array().unwrap();
+    assert!(listed.len() >= file.tensors.len(), "{what}: {list}");
+    for tensor in &file.tensors {
+        let name = String::from_utf8_lossy(&tensor.name);
+        let found = listed.iter().find(|found| found["name"] == *name);
+        let found = found.unwrap_or_else(|| panic!("{what}: no {name} in {list}"));
+        let kind = blocks::kinds().find(|kind| kind.number == tensor.kind).unwrap();
+        let data = tensor.shares.map_or(&tensor.data, |other| &file.tensors[other].data);
+        assert_eq!(found["type"], kind.name, "{what}: {name}");
+        assert_eq!(found["shape"], Value::from(tensor.dims.clone()), "{what}: {name}");
+        assert_eq!(found["bytes"], data.len(), "{what}: {name}");
+        assert_eq!(found["crc32"], blocks::crc32(data), "{what}: {name}");
+    }
+}
+
 fn number(value: &Value, key: &str) -> f64 {
     value[key].as_f64().unwrap_or_else(|| panic!("{key} is {}", value[key]))
 }
@@ -76,76 +140,104 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * b.abs()
 }
 
+/// What each line of figures has.
+fn consistent(line: &Value) {
+    let bytes = number(line, "bytes");
+    assert!(bytes > 0.0);
+    for way in ["serial", "pool"] {
+        let key = |unit: &str| number(line, &format!("{way}_{unit}"));
+        assert!(key("us") > 0.0, "{line}");
+        assert!(near(key("us"), 1e3 * key("ms")));
+        assert!(near(key("gb_per_s"), bytes / key("us") / 1e3));
+        assert!(near(key("share_of_read"), key("gb_per_s") / key("read_gb_per_s")));
+    }
+    assert!(near(number(line, "speedup"), number(line, "serial_us") / number(line, "pool_us")));
+}
+
 #[test]
 fn json_has_what_it_promises() {
-    let file = Temp::new("json.gguf", &tiny::llama().bytes);
-    let output = file.run();
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(text.matches('\n').count(), 1, "one object, one line");
-    let report: Value = serde_json::from_str(&text).unwrap();
-
+    let report = Temp::new("json.gguf", &writer::llama().bytes()).json(&[]);
     assert!(number(&report, "width") >= 1.0);
     assert!(!report["reason"].as_str().unwrap().is_empty());
-    assert_eq!(report["bitwise_equal"], true);
-    for (format, bytes) in [("q8_0", 34.0 / 32.0), ("f32", 4.0)] {
-        let format = &report[format];
-        let (serial, pool) = (number(format, "serial_ms"), number(format, "pool_ms"));
-        assert!(serial > 0.0 && pool > 0.0);
-        assert!(near(number(format, "speedup"), serial / pool));
-        assert!(near(number(format, "tokens_per_s"), 1e3 / pool));
-        assert_eq!(format["tokens_per_s_estimated"], false);
-        assert_eq!((&format["layers_run"], &format["layers"]), (&2.into(), &2.into()));
-        // Of ten tensors: not the norm, the four-bit, the 3-D and the narrow.
-        assert_eq!(format["matrices"], 6);
-        let shapes = format["shapes"].as_array().unwrap();
-        let shape =
-            |shape: &Value| ["rows", "cols", "count"].map(|key| shape[key].as_u64().unwrap());
-        let shapes_found: Vec<[u64; 3]> = shapes.iter().map(shape).collect();
-        // In the order of the step: layer 0, layer 1, the tied embeddings.
-        assert_eq!(shapes_found, [[64, 64, 2], [32, 64, 1], [64, 128, 2], [256, 64, 1]]);
-        let mut weights = 0.0;
-        for shape in shapes {
-            let size = number(shape, "rows") * number(shape, "cols");
-            weights += size * number(shape, "count");
-            for kind in ["serial", "pool"] {
-                let us = number(shape, &format!("{kind}_us"));
-                assert!(near(number(shape, &format!("{kind}_gb_per_s")), size * bytes / us / 1e3));
-                assert!(near(number(shape, &format!("{kind}_gflop_per_s")), 2.0 * size / us / 1e3));
-            }
-        }
-        assert!(near(number(format, "pool_gflop_per_s"), 2.0 * weights / pool / 1e6));
+    assert_eq!(report["kernels"], rowpool::gemv::kernels());
+    assert_eq!((&report["bitwise_equal"], &report["weights"]), (&true.into(), &"mapped".into()));
+    let left_out = &report["left_out"][0];
+    assert_eq!(left_out["name"], "blk.0.ffn_gate.weight");
+    assert_eq!(
+        (&left_out["type"], &left_out["why"]),
+        (&"MXFP4".into(), &"MXFP4 is not read".into())
+    );
+
+    let token = &report["token"];
+    consistent(token);
+    assert!(near(number(token, "tokens_per_s"), 1e3 / number(token, "pool_ms")));
+    assert_eq!(token["tokens_per_s_estimated"], false);
+    assert_eq!((&token["layers_run"], &token["layers"]), (&2.into(), &2.into()));
+    // Of eight tensors: not the norm, not the one that is not read.
+    assert_eq!(token["matrices"], 6);
+    let (mut matrices, mut bytes) = (0.0, 0.0);
+    for format in ["f32", "f16", "q8_0"] {
+        consistent(&report[format]);
+        matrices += number(&report[format], "matrices");
+        bytes += number(&report[format], "bytes");
     }
+    assert_eq!((matrices, bytes), (6.0, number(token, "bytes")));
+
+    // In the order of the step: layer 0, layer 1, the tied embeddings.
+    let shape = |shape: &Value| {
+        consistent(shape);
+        let number = |key: &str| shape[key].as_u64().unwrap();
+        (
+            shape["format"].as_str().unwrap().to_owned(),
+            number("rows"),
+            number("cols"),
+            number("count"),
+        )
+    };
+    let shapes: Vec<_> = token["shapes"].as_array().unwrap().iter().map(shape).collect();
+    let expected =
+        [("F32", 64, 64, 2), ("F16", 32, 64, 1), ("Q8_0", 64, 128, 2), ("Q8_0", 256, 64, 1)];
+    assert_eq!(shapes, expected.map(|(format, rows, cols, n)| (format.to_owned(), rows, cols, n)));
 }
 
 #[test]
 fn text_says_what_was_run_and_why() {
-    let file = Temp::new("text.gguf", &tiny::llama().bytes);
-    let path = file.0.to_str().unwrap();
-    let output = run(&["--gguf", path, "--seconds", "0.001", "--threads", "1", "--layers", "1"]);
+    let file = Temp::new("text.gguf", &writer::llama().bytes());
+    let output = file.run(&["--threads", "1", "--layers", "1"]);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     for part in [
-        "text.gguf, 3 other matrices left out",
+        "text.gguf, mapped\n",
+        "left out, not read here: MXFP4: blk.0.ffn_gate.weight\n",
         "width 1: ",
         "--threads",
-        "Q8_0: 4 matrices",
-        "f32: 4 matrices",
+        "kernels: ",
+        "text.gguf: 4 matrices",
         "1 of 2 layers (as asked)",
+        "of reading",
+        "all Q8_0",
         "tokens/s, estimated for all layers",
-        "32 x 64",
+        "F16 32 x 64",
         "the same to the bit",
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
+    let list = String::from_utf8(file.run(&["--list"]).stdout).unwrap();
+    let crc = blocks::crc32(&writer::llama().tensors[0].data);
+    let line = list.lines().find(|line| line.starts_with("token_embd.weight ")).unwrap();
+    for part in ["Q8_0", "64 x 256", "17408 bytes", &format!("CRC-32 {crc:08x}: run")] {
+        assert!(line.contains(part), "no {part:?} in {line}");
+    }
+    assert!(
+        list.contains(": left out: a vector\n") && list.contains(": left out: MXFP4 is not read\n")
+    );
 }
 
 #[test]
 fn the_reason_names_the_variable() {
-    let file = Temp::new("reason.gguf", &tiny::llama().bytes);
-    let path = file.0.to_str().unwrap();
+    let file = Temp::new("reason.gguf", &writer::llama().bytes());
     let output = Command::new(example())
-        .args(["--gguf", path, "--seconds", "0.001", "--json"])
+        .args(["--gguf", file.file().to_str().unwrap(), "--seconds", "0.001", "--json"])
         .env("ROWPOOL_NUM_THREADS", "1")
         .output()
         .unwrap();
@@ -174,119 +266,12 @@ fn bad_options_are_refused() {
         (&["--model"], "--model wants a name"),
         (&["--gguf"], "--gguf wants a file"),
         (&["--gguf", "x", "--model", "llama3-8b"], "only one"),
+        (&["--list"], "--gguf"),
+        (&["--copy"], "--gguf"),
     ] {
         let error = refused(&run(args), &format!("{args:?}"));
         assert!(error.contains(part), "{args:?}: {error}");
     }
     let help = run(&["--help"]);
     assert!(help.status.success() && help.stdout.starts_with(b"usage: "));
-}
-
-#[test]
-fn missing_and_foreign_files_are_refused() {
-    let missing = refused(&run(&["--gguf", "/nonexistent/model.gguf"]), "missing");
-    assert!(missing.contains("/nonexistent/model.gguf"), "{missing}");
-    let folder = std::env::temp_dir();
-    let folder = refused(&run(&["--gguf", folder.to_str().unwrap()]), "a folder");
-    assert!(folder.contains("not a file"), "{folder}");
-
-    let mut version = tiny::llama().bytes;
-    version[4] = 2;
-    for (name, bytes, part) in [
-        ("empty", &[][..], "truncated"),
-        ("text", b"{\"model_type\": \"llama\"}\n", "not a GGUF file"),
-        ("zeros", &[0; 4096], "not a GGUF file"),
-        ("version", &version, "version 2"),
-    ] {
-        let error = refused(&Temp::new(name, bytes).run(), name);
-        assert!(error.contains(part), "{name}: {error}");
-    }
-}
-
-#[test]
-fn a_file_without_a_usable_matrix_is_refused() {
-    let norm = || tiny::Tensor {
-        name: "output_norm.weight",
-        dims: vec![64],
-        kind: tiny::F32,
-        data: vec![0; 256],
-    };
-    let four_bits = tiny::Tensor {
-        name: "output.weight",
-        dims: vec![64, 64],
-        kind: tiny::Q4_0,
-        data: vec![0; 64 * 64 / 32 * 18],
-    };
-    let narrow = tiny::f32_tensor("blk.0.attn_q.weight", 4, 40);
-    let empty = tiny::Tensor {
-        name: "blk.0.attn_k.weight",
-        dims: vec![64, 0],
-        kind: tiny::F32,
-        data: vec![],
-    };
-    for (what, tensors) in [
-        ("none", vec![]),
-        ("norm", vec![norm()]),
-        ("four", vec![norm(), four_bits]),
-        ("narrow", vec![narrow]),
-        ("no-rows", vec![empty]),
-    ] {
-        let error = refused(&Temp::new(what, &tiny::gguf(&tensors).bytes).run(), what);
-        assert!(error.contains("no F32, F16 or Q8_0 matrix"), "{what}: {error}");
-    }
-}
-
-#[test]
-fn truncated_files_are_refused_wherever_they_end() {
-    let Tiny { bytes, data, .. } = tiny::llama();
-    // The last tensor fills its 32 bytes: no padding at the end, whose loss
-    // would be no loss.
-    let header = (0..data).step_by(3);
-    let tensors = (data..bytes.len()).step_by(bytes.len() / 60);
-    for end in header.chain(tensors).chain([data - 1, data + 1, bytes.len() - 1]) {
-        let error = refused(&Temp::new("cut", &bytes[..end]).run(), &format!("cut at {end}"));
-        // A file of up to 3 bytes is no GGUF; from the magic on it is short.
-        assert!(error.contains("truncated"), "cut at {end}: {error}");
-    }
-    assert!(Temp::new("whole", &bytes).run().status.success());
-}
-
-#[test]
-fn absurd_counts_and_lengths_are_refused() {
-    let tiny = tiny::llama();
-    let eight = tiny.lengths.iter().chain([&tiny.tensor_count, &tiny.metadata_count]);
-    let dims = [tiny.first_dims + 4, tiny.first_dims + 12];
-    for &at in eight.chain(&dims) {
-        for count in [u64::MAX, 1 << 63, 1 << 40, u64::MAX / 34, (1 << 32) + 1] {
-            let mut bytes = tiny.bytes.clone();
-            bytes[at..at + 8].copy_from_slice(&count.to_le_bytes());
-            refused(&Temp::new("absurd", &bytes).run(), &format!("{count} at {at}"));
-        }
-    }
-    for count in [0, 5, u32::MAX] {
-        let mut bytes = tiny.bytes.clone();
-        bytes[tiny.first_dims..tiny.first_dims + 4].copy_from_slice(&count.to_le_bytes());
-        refused(&Temp::new("dims", &bytes).run(), &format!("{count} dimensions"));
-    }
-}
-
-#[test]
-fn damaged_headers_never_crash() {
-    let tiny = tiny::llama();
-    let mut state = 12345u32;
-    let mut next = |below: usize| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as usize % below
-    };
-    for round in 0..150 {
-        let mut bytes = tiny.bytes.clone();
-        for _ in 0..1 + next(3) {
-            bytes[next(tiny.data)] = next(256) as u8;
-        }
-        let output = Temp::new("damaged", &bytes).run();
-        // A changed letter of a name is still a file.
-        if !output.status.success() {
-            refused(&output, &format!("round {round}"));
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Callers, and steps: regions under one turn.
+//! Callers (C1), and steps: regions under one caller lock.
 
 use super::*;
 
@@ -6,13 +6,13 @@ use super::*;
 fn two_callers_of_one_worker() {
     for setup in [PARKING, shared(PARKING)] {
         explore(Some(2), move || {
-            with_crew(setup, Life::Start, |crew| {
+            with_team(setup, Life::Start, |team| {
                 let rows = Rows::new(2);
                 let other = {
-                    let (crew, rows) = (crew.clone(), rows.clone());
-                    thread::spawn(move || assert!(rows.region(&crew, 2, false)))
+                    let (team, rows) = (team.clone(), rows.clone());
+                    thread::spawn(move || assert!(rows.region(&team, 2, false)))
                 };
-                assert!(rows.region(crew, 2, false));
+                assert!(rows.region(team, 2, false));
                 other.join().unwrap();
                 assert_eq!(rows.seen(), [2, 2]);
             });
@@ -20,18 +20,18 @@ fn two_callers_of_one_worker() {
     }
 }
 
-/// Callers by themselves: one at a time, each sees what those before it did.
+/// ModelLock by themselves: one at a time, each sees what those before it did.
 /// The tick says how long they find that they have waited.
 fn callers(preemptions: Option<usize>, callers: usize, rounds: usize, tick: Duration) {
     explore(preemptions, move || {
-        let turn = Arc::new(Callers::new(tick));
+        let lock = Arc::new(ModelLock::new(tick));
         let state = Arc::new(Watched::new(0));
         let call = |_| {
-            let (turn, state) = (Arc::clone(&turn), Arc::clone(&state));
+            let (lock, state) = (Arc::clone(&lock), Arc::clone(&state));
             thread::spawn(move || {
                 (0..rounds)
                     .filter(|_| {
-                        turn.call(|n| {
+                        lock.call(|n| {
                             *n += 1;
                             state.set(state.get() + 1);
                             assert_eq!(state.get(), *n);
@@ -43,7 +43,7 @@ fn callers(preemptions: Option<usize>, callers: usize, rounds: usize, tick: Dura
         let others: Vec<_> = (1..callers).map(call).collect();
         let mut had: u32 = 0;
         for _ in 0..rounds {
-            had += u32::from(turn.call(|n| {
+            had += u32::from(lock.call(|n| {
                 *n += 1;
                 state.set(state.get() + 1);
                 assert_eq!(state.get(), *n);
@@ -51,7 +51,7 @@ fn callers(preemptions: Option<usize>, callers: usize, rounds: usize, tick: Dura
         }
         had += others.into_iter().map(|other| other.join().unwrap() as u32).sum::<u32>();
         // However the others ended, the turn can be had, and nothing is lost.
-        assert!(turn.call(|n| assert_eq!(*n, had)));
+        assert!(lock.call(|n| assert_eq!(*n, had)));
         if tick.is_zero() {
             assert_eq!(had as usize, callers * rounds, "nobody gives up");
         }
@@ -88,15 +88,54 @@ fn three_callers_that_give_up() {
     callers(Some(2), 3, 1, Duration::from_millis(21));
 }
 
-// Steps: regions under one turn.
+/// A scope of steps beside callers, who are let between after long: whoever has
+/// the lock has it alone.
+fn callers_beside_steps(tick: Duration) {
+    explore(Some(3), move || {
+        let lock = Arc::new(ModelLock::new(tick));
+        let state = Arc::new(Watched::new(0));
+        let other = {
+            let (lock, state) = (Arc::clone(&lock), Arc::clone(&state));
+            thread::spawn(move || {
+                usize::from(lock.call(|n| {
+                    *n += 1;
+                    state.set(state.get() + 1);
+                }))
+            })
+        };
+        let had = lock.steps(2, |n| {
+            *n += 1;
+            state.set(state.get() + 1);
+            assert_eq!(state.get(), *n);
+        });
+        let had = had + other.join().unwrap();
+        assert!(lock.call(|n| assert_eq!(*n as usize, had)));
+        if tick.is_zero() {
+            assert_eq!(had, 3, "nobody gives up");
+        }
+    });
+}
+
+#[test]
+fn callers_that_wait_for_steps() {
+    callers_beside_steps(ZERO);
+}
+
+#[test]
+fn callers_that_come_between_steps() {
+    callers_beside_steps(Duration::from_millis(4));
+    callers_beside_steps(Duration::from_millis(21));
+}
+
+// Steps: regions under one caller lock.
 
 /// Steps of `widths`, and a region after them.
 fn steps(preemptions: Option<usize>, setup: Setup, life: Life, widths: &'static [usize]) {
     explore(preemptions, move || {
-        with_crew(setup, life, |crew| {
+        with_team(setup, life, |team| {
             let rows = Rows::new(setup.workers + 1);
-            crew.steps(|| rows.regions(crew, widths, false));
-            rows.regions(crew, &widths[..1], false);
+            team.steps(|| rows.regions(team, widths, false));
+            rows.regions(team, &widths[..1], false);
         });
     });
 }
@@ -130,16 +169,16 @@ fn steps_of_two_workers_at_a_shared_gate() {
 #[test]
 fn steps_of_two_callers() {
     explore(Some(3), || {
-        with_crew(PARKING, Life::Body, |crew| {
+        with_team(PARKING, Life::Body, |team| {
             let between = Arc::new(Watched::new(0));
-            let call = |crew: &Crew, between: &Watched<i32>| {
-                crew.steps(|| between.set(between.get() + 1));
+            let call = |team: &ModelTeam, between: &Watched<i32>| {
+                team.steps(|| between.set(between.get() + 1));
             };
             let other = {
-                let (crew, between) = (crew.clone(), Arc::clone(&between));
-                thread::spawn(move || call(&crew, &between))
+                let (team, between) = (team.clone(), Arc::clone(&between));
+                thread::spawn(move || call(&team, &between))
             };
-            call(crew, &between);
+            call(team, &between);
             other.join().unwrap();
             assert_eq!(between.get(), 2);
         });
@@ -150,12 +189,12 @@ fn steps_of_two_callers() {
 #[test]
 fn steps_against_another_caller() {
     explore(Some(1), || {
-        with_crew(SPINNING, Life::Body, |crew| {
+        with_team(SPINNING, Life::Body, |team| {
             let (rows, between) = (Rows::new(2), Arc::new(Watched::new(0)));
             let other = {
-                let (crew, rows, between) = (crew.clone(), rows.clone(), Arc::clone(&between));
+                let (team, rows, between) = (team.clone(), rows.clone(), Arc::clone(&between));
                 thread::spawn(move || {
-                    let region = crew.region(2, false, |slot, _| {
+                    let region = team.region(2, false, |slot, _| {
                         if slot == 0 {
                             assert_eq!(between.get() % 2, 0, "a step is to come");
                         }
@@ -164,9 +203,9 @@ fn steps_against_another_caller() {
                     assert!(region);
                 })
             };
-            crew.steps(|| {
+            team.steps(|| {
                 between.set(between.get() + 1);
-                (0..2).for_each(|_| assert!(rows.region(crew, 2, false)));
+                (0..2).for_each(|_| assert!(rows.region(team, 2, false)));
                 between.set(between.get() + 1);
             });
             other.join().unwrap();
@@ -180,17 +219,17 @@ fn steps_against_another_caller() {
 fn a_panic_in_a_step() {
     for panics in [|slot: usize| slot == 0, |slot: usize| slot == 1] {
         explore(Some(3), move || {
-            with_crew(SPINNING, Life::Body, |crew| {
+            with_team(SPINNING, Life::Body, |team| {
                 let (first, later) = (Rows::new(2), Rows::new(2));
                 let steps = || {
-                    crew.steps(|| {
-                        crew.region(2, false, |slot, _| {
+                    team.steps(|| {
+                        team.region(2, false, |slot, _| {
                             first.bump(slot);
                             if panics(slot) {
                                 panic_in(slot);
                             }
                         });
-                        later.regions(crew, &[2], false);
+                        later.regions(team, &[2], false);
                     });
                 };
                 match catch_unwind(AssertUnwindSafe(steps)) {
@@ -201,7 +240,7 @@ fn a_panic_in_a_step() {
                     },
                 }
                 assert_eq!(later.seen(), [0, 0]);
-                later.regions(crew, &[2], false);
+                later.regions(team, &[2], false);
             });
         });
     }

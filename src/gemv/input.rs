@@ -1,0 +1,230 @@
+//! The vector that matrices are multiplied by, rounded as each format wants it.
+
+use super::f16::{f16_to_f32, f32_to_f16};
+use super::{Format, ShapeError};
+
+/// 32 values as ggml's Q8_0: int8 in -127 to 127 and one scale.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Block32 {
+    pub(super) qs: [i8; 32],
+    pub(super) scale: f32,
+    pub(super) sum: i32,
+}
+
+/// 256 values as ggml's Q8_K: int8 in -127 to 127 and one scale.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Block256 {
+    pub(super) qs: [i8; 256],
+    /// Of each 16 values.
+    pub(super) sums: [i16; 16],
+    pub(super) scale: f32,
+}
+
+/// An input vector, and what has been rounded of it: once for all matrices that
+/// it meets. Set again, it keeps its buffers.
+///
+/// F32, F16 and BF16 take the values as they are; Q8_0 and Q4_0 round each 32 to
+/// int8 (ggml's Q8_0), the K formats each 256 (ggml's Q8_K).
+///
+/// ```
+/// use rowpool::gemv::{Format, Input};
+/// let mut x = Input::new(&[0.5; 512]);
+/// x.prepare(Format::Q4K)?; // mul does it by itself
+/// x.set(&[0.25; 512]); // the next token's: no allocation
+/// # Ok::<(), rowpool::gemv::ShapeError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Input {
+    values: Vec<f32>,
+    /// Empty until prepared.
+    by_32: Vec<Block32>,
+    by_256: Vec<Block256>,
+}
+
+impl Input {
+    /// A vector of these values.
+    ///
+    /// ```
+    /// let x = rowpool::gemv::Input::new(&[1.0, 2.0]);
+    /// ```
+    #[must_use]
+    pub fn new(values: &[f32]) -> Input {
+        Input { values: values.to_vec(), ..Input::default() }
+    }
+
+    /// Other values, of any number.
+    ///
+    /// ```
+    /// let mut x = rowpool::gemv::Input::default();
+    /// x.set(&[1.0, 2.0]);
+    /// ```
+    pub fn set(&mut self, values: &[f32]) {
+        self.values.clear();
+        self.values.extend_from_slice(values);
+        self.by_32.clear();
+        self.by_256.clear();
+    }
+
+    /// Rounds the values for matrices of this format, unless that is done. A
+    /// block with a NaN or an infinity gets a scale of NaN, so that it shows in
+    /// every product.
+    ///
+    /// # Errors
+    /// [`ShapeError::NotBlocks`] unless the values are whole blocks.
+    ///
+    /// ```
+    /// use rowpool::gemv::{Format, Input};
+    /// let mut x = Input::new(&[1.0; 64]);
+    /// assert!(x.prepare(Format::Q8_0).is_ok());
+    /// assert!(x.prepare(Format::Q6K).is_err());
+    /// ```
+    pub fn prepare(&mut self, format: Format) -> Result<(), ShapeError> {
+        format.row_bytes(self.values.len())?;
+        match format.block() {
+            32 if self.by_32.is_empty() => {
+                let blocks = self.values.chunks_exact(32);
+                self.by_32.extend(blocks.map(|v| Block32::of(v.try_into().expect("32 values"))));
+            }
+            256 if self.by_256.is_empty() => {
+                let blocks = self.values.chunks_exact(256);
+                self.by_256.extend(blocks.map(|v| Block256::of(v.try_into().expect("256 values"))));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Values as they are, in blocks of 32, and of 256, for a row of `cols`.
+    pub(super) fn parts(
+        &self,
+        format: Format,
+        cols: usize,
+    ) -> Result<(&[f32], &[Block32], &[Block256]), ShapeError> {
+        let found = self.values.len();
+        if found != cols {
+            return Err(ShapeError::Input { expected: cols, found });
+        }
+        let prepared = match format.block() {
+            32 => self.by_32.len() * 32,
+            256 => self.by_256.len() * 256,
+            _ => cols,
+        };
+        if prepared != cols {
+            return Err(ShapeError::Unprepared { format });
+        }
+        Ok((&self.values, &self.by_32, &self.by_256))
+    }
+}
+
+impl Block32 {
+    fn of(values: &[f32; 32]) -> Block32 {
+        let (scale, qs) = quantize_32(values);
+        Block32 { qs, scale: f16_to_f32(scale), sum: qs.iter().map(|&q| i32::from(q)).sum() }
+    }
+}
+
+impl Block256 {
+    /// As ggml's reference: the scale is the value of largest magnitude (the
+    /// first of them) over -127; values go to the nearest integer, ties to even.
+    fn of(values: &[f32; 256]) -> Block256 {
+        let mut block = Block256 { qs: [0; 256], sums: [0; 16], scale: 0.0 };
+        let largest = largest(values);
+        if largest >= f32::INFINITY.to_bits() {
+            block.scale = f32::NAN;
+            return block;
+        }
+        let first = values.iter().find(|value| value.to_bits() & !SIGN == largest);
+        let inverse = -127.0 / first.expect("one is the largest");
+        // Of a block of zeros, or below 3.8e-37.
+        if !inverse.is_finite() {
+            return block;
+        }
+        for (q, value) in block.qs.iter_mut().zip(values) {
+            *q = (value * inverse + INTEGERS).to_bits() as i8;
+        }
+        for (sum, qs) in block.sums.iter_mut().zip(block.qs.chunks_exact(16)) {
+            *sum = qs.iter().map(|&q| i16::from(q)).sum();
+        }
+        block.scale = 1.0 / inverse;
+        block
+    }
+}
+
+const SIGN: u32 = 1 << 31;
+
+/// Added to this, a number is rounded to an integer, ties to even, which then
+/// lies in the low bits. Additions vectorise everywhere; a conversion to an
+/// integer does not (it saturates), and x86-64 has no rounding before SSE 4.1.
+const INTEGERS: f32 = 12_582_912.0;
+
+/// The bits of the largest magnitude. Magnitudes compare as their bits do, with
+/// infinity and NaN on top.
+#[inline(always)]
+fn largest(values: &[f32]) -> u32 {
+    values.iter().fold(0, |largest, value| largest.max(value.to_bits() & !SIGN))
+}
+
+/// C's `roundf`, in the low byte, for magnitudes up to 127 and a bit.
+#[inline(always)]
+fn round(value: f32) -> u32 {
+    let even = value + INTEGERS;
+    let rest = value - (even - INTEGERS);
+    // A tie that went towards zero goes away from it.
+    let up = u32::from(rest == 0.5 && value > 0.0);
+    let down = u32::from(rest == -0.5 && value < 0.0);
+    even.to_bits().wrapping_add(up).wrapping_sub(down)
+}
+
+/// Rounds 32 values as ggml's Q8_0 reference: the scale, as a half, is the
+/// largest magnitude over 127; each value is multiplied by the inverse of the
+/// scale as it was before its own rounding, and goes to the nearest integer,
+/// ties away from zero. NaN or infinity make the scale NaN.
+#[inline(always)]
+fn quantize_32(values: &[f32; 32]) -> (u16, [i8; 32]) {
+    let largest = largest(values);
+    if largest >= f32::INFINITY.to_bits() {
+        return (f32_to_f16(f32::NAN), [0; 32]);
+    }
+    let scale = f32::from_bits(largest) / 127.0;
+    // Infinite for a scale of zero, and for some that are zero as halves.
+    let inverse = 1.0 / scale;
+    let inverse = if inverse.is_finite() { inverse } else { 0.0 };
+    let mut rounded = [0; 32];
+    for (rounded, value) in rounded.iter_mut().zip(values) {
+        *rounded = round(value * inverse);
+    }
+    (f32_to_f16(scale), rounded.map(|low| low as i8))
+}
+
+/// Rounds weights to the bytes of a Q8_0 tensor, as ggml's reference does: 34
+/// bytes for each 32 values. Blocks with a NaN or infinity, or with magnitudes
+/// above 8.3 million, get a scale that is none; those below 3.8e-6 vanish: that
+/// is the range of half precision.
+///
+/// # Errors
+/// [`ShapeError::NotBlocks`] unless the values are a multiple of 32,
+/// [`ShapeError::Output`] unless `bytes` has 34 for each 32 of them.
+///
+/// ```
+/// use rowpool::gemv::{self, Format, Matrix};
+/// let mut bytes = [0; 2 * 34];
+/// gemv::quantize_q8_0(&[0.5, -0.25].repeat(32), &mut bytes)?;
+/// let mut back = [0.0; 64];
+/// Matrix::new(Format::Q8_0, 1, 64, &bytes)?.dequantize(0, &mut back)?;
+/// assert!((back[63] + 0.25).abs() < 0.002);
+/// # Ok::<(), gemv::ShapeError>(())
+/// ```
+pub fn quantize_q8_0(values: &[f32], bytes: &mut [u8]) -> Result<(), ShapeError> {
+    let expected = Format::Q8_0.row_bytes(values.len())?;
+    if bytes.len() != expected {
+        return Err(ShapeError::Output { expected, found: bytes.len() });
+    }
+    for (bytes, values) in bytes.chunks_exact_mut(34).zip(values.chunks_exact(32)) {
+        let (scale, qs) = quantize_32(values.try_into().expect("chunks of 32"));
+        bytes[..2].copy_from_slice(&scale.to_le_bytes());
+        bytes[2..].copy_from_slice(&qs.map(|q| q as u8));
+    }
+    Ok(())
+}

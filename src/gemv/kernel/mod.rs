@@ -1,0 +1,347 @@
+//! The dot products, the same bits on every machine.
+//!
+//! What an instruction set does in its own way (`Isa`) is exact: integers, and
+//! widening halves. All roundings are here, in an order that the number of
+//! columns alone decides: not the rows that are computed together, not the
+//! width, not the CPU.
+
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use super::f16::f16_to_f32;
+use super::input::{Block256, Block32};
+use super::unpack::bf16_to_f32;
+use super::Format;
+use crate::config;
+use crate::sync::{Ordering, StaticPtr};
+
+/// Rows computed together. A core that reads one stream waits for memory at
+/// each page; over eight streams, far apart, these waits overlap. Adjacent rows
+/// do not help: they share pages.
+const STREAMS: usize = 8;
+/// Sums of a row of floats: keep the adders busy at any vector width.
+const LANES: usize = 32;
+/// Columns of one row of floats before its neighbour's turn: long enough to pay
+/// for the call, short enough for all streams to be fetched ahead.
+const SEGMENT: usize = 128;
+
+/// The exact part of the products.
+trait Isa {
+    /// Some of an integer sum in each part.
+    type Sum: Copy;
+
+    /// All parts together.
+    fn totals<const R: usize>(sums: [Self::Sum; R]) -> [i32; R];
+
+    /// Values times values.
+    fn q8_0(w: &[u8; 34], x: &Block32) -> Self::Sum;
+    /// The same; of `w` as it lies, 0 to 15.
+    fn q4_0(w: &[u8; 18], x: &Block32) -> Self::Sum;
+    /// Values times values times the group's scale, and the sum of `x` times the
+    /// group's minimum.
+    fn q4_k(w: &[u8; 144], x: &Block256) -> (Self::Sum, Self::Sum);
+    /// The same.
+    fn q5_k(w: &[u8; 176], x: &Block256) -> (Self::Sum, Self::Sum);
+    /// Values times values times the group's scale.
+    fn q6_k(w: &[u8; 210], x: &Block256) -> Self::Sum;
+
+    /// What `bits` are, NaN as some NaN.
+    fn halves<const R: usize>(bits: [u16; R]) -> [f32; R];
+
+    /// How much more than the product of `q8_0` its sum is, times the sum of `x`.
+    const Q8_LESS: i32 = 0;
+
+    /// Adds the products of a segment, whole `LANES`, to the sums.
+    fn segment<E: Element>(sums: &mut [f32; LANES], w: &[u8], x: &[f32]);
+}
+
+/// The input in all its forms.
+pub(super) type X<'a> = (&'a [f32], &'a [Block32], &'a [Block256]);
+
+/// Kernels for one instruction set.
+pub(super) struct Kernels {
+    pub(super) name: &'static str,
+    available: fn() -> bool,
+    product: unsafe fn(Format, &[u8], X<'_>, &mut [f32]),
+}
+
+impl Kernels {
+    /// `y = w x` for rows whose bytes are `w`; the lengths fit.
+    pub(super) fn product(&self, format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
+        // SAFETY: these are handed out by `usable` alone: the CPU has them.
+        unsafe { (self.product)(format, w, x, y) }
+    }
+}
+
+/// Those that this CPU has, the fastest first.
+fn usable() -> impl Iterator<Item = &'static Kernels> {
+    ALL.iter().filter(|kernels| (kernels.available)())
+}
+
+/// The fastest, or those that `ROWPOOL_KERNELS` names.
+pub(super) fn chosen() -> &'static Kernels {
+    // No once-cell: a `fork()` child would wait in it for a parent's thread.
+    static CHOSEN: StaticPtr<Kernels> = StaticPtr::new(std::ptr::null_mut());
+    // Relaxed, both: what it points to was there before any thread.
+    // SAFETY: null, or one of `ALL`, which are never written.
+    if let Some(chosen) = unsafe { CHOSEN.load(Ordering::Relaxed).as_ref() } {
+        return chosen;
+    }
+    let wish = config::kernels(config::env);
+    let named = usable().find(|kernels| Some(kernels.name) == wish.as_deref());
+    let chosen = named.or(usable().next()).expect("the portable ones are usable");
+    CHOSEN.store(std::ptr::from_ref(chosen).cast_mut(), Ordering::Relaxed);
+    chosen
+}
+
+/// One entry for each, that compiles all of `generic` with its features.
+macro_rules! kernels {
+    ($($(#[$only:meta])* $name:literal: $isa:ty, [$($feature:tt),*], $product:ident;)*) => {
+        static ALL: &[Kernels] = &[$($(#[$only])* Kernels {
+            name: $name,
+            available: || true $(&& detected!($feature))*,
+            product: $product,
+        }),*];
+        $(
+            $(#[$only])*
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn $product(format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
+                generic::<$isa>(format, w, x, y);
+            }
+        )*
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! detected {
+    ($feature:tt) => {
+        std::arch::is_x86_feature_detected!($feature)
+    };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! detected {
+    ($feature:tt) => {
+        std::arch::is_aarch64_feature_detected!($feature)
+    };
+}
+
+kernels! {
+    #[cfg(target_arch = "x86_64")]
+    "avx512-vnni": x86::X86<x86::Vnni512>, ["avx2", "f16c", "avx512f", "avx512vl", "avx512vnni"], avx512_vnni;
+    #[cfg(target_arch = "x86_64")]
+    "avx-vnni": x86::X86<x86::Vnni>, ["avx2", "f16c", "avxvnni"], avx_vnni;
+    #[cfg(target_arch = "x86_64")]
+    "avx2": x86::X86<x86::Avx2>, ["avx2", "f16c"], avx2;
+    "portable": portable::Portable, [], portable_kernels;
+}
+
+#[inline(always)]
+fn generic<I: Isa>(format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
+    match format {
+        Format::F32 => streams::<Floats<I, F32>>(w, x.0, y),
+        Format::F16 => streams::<Floats<I, F16>>(w, x.0, y),
+        Format::BF16 => streams::<Floats<I, BF16>>(w, x.0, y),
+        Format::Q8_0 => streams::<Q8_0<I>>(w, x.1, y),
+        Format::Q4_0 => streams::<Q4_0<I>>(w, x.1, y),
+        Format::Q4K => streams::<Q4K<I>>(w, x.2, y),
+        Format::Q5K => streams::<Q5K<I>>(w, x.2, y),
+        Format::Q6K => streams::<Q6K<I>>(w, x.2, y),
+    }
+}
+
+/// Rows of one format.
+trait Rows {
+    type X;
+    /// `R` rows, each with as many bytes as `x` needs.
+    fn dots<const R: usize>(rows: [&[u8]; R], x: &[Self::X]) -> [f32; R];
+}
+
+/// Takes the rows by eight, a part of them each, then one by one.
+#[inline(always)]
+fn streams<F: Rows>(w: &[u8], x: &[F::X], y: &mut [f32]) {
+    let bytes = w.len() / y.len().max(1);
+    let row = |i: usize| &w[i * bytes..][..bytes];
+    let apart = y.len() / STREAMS;
+    for first in 0..apart {
+        let mut rows = [row(first); STREAMS];
+        for (r, place) in rows.iter_mut().enumerate() {
+            *place = row(first + r * apart);
+        }
+        for (r, value) in F::dots(rows, x).into_iter().enumerate() {
+            y[first + r * apart] = value;
+        }
+    }
+    for i in apart * STREAMS..y.len() {
+        [y[i]] = F::dots([row(i)], x);
+    }
+}
+
+#[inline(always)]
+fn bits(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// Takes a block off the front of each row: costs no bounds checks later.
+#[inline(always)]
+fn next<'w, const R: usize, const N: usize>(rows: &mut [&'w [u8]; R]) -> [&'w [u8; N]; R] {
+    let mut blocks = [&[0; N]; R];
+    for (block, row) in blocks.iter_mut().zip(rows) {
+        (*block, *row) = row.split_first_chunk().expect("a row has x's blocks");
+    }
+    blocks
+}
+
+/// Block by block: an exact integer, times both scales, added in order.
+macro_rules! scaled {
+    ($rows:ident, $x:ty, $dot:ident, $bytes:literal, $scale_at:literal, $less:expr) => {
+        struct $rows<I>(std::marker::PhantomData<I>);
+
+        impl<I: Isa> Rows for $rows<I> {
+            type X = $x;
+            #[inline(always)]
+            fn dots<const R: usize>(mut rows: [&[u8]; R], x: &[$x]) -> [f32; R] {
+                let mut values = [0.0; R];
+                for x in x {
+                    let blocks = next::<R, $bytes>(&mut rows);
+                    let mut sums = [I::$dot(blocks[0], x); R];
+                    let mut scales = [0; R];
+                    for r in 0..R {
+                        sums[r] = I::$dot(blocks[r], x);
+                        scales[r] = bits(blocks[r], $scale_at);
+                    }
+                    let (totals, scales) = (I::totals(sums), I::halves(scales));
+                    for r in 0..R {
+                        values[r] += (totals[r] - $less(x)) as f32 * (scales[r] * x.scale);
+                    }
+                }
+                values
+            }
+        }
+    };
+}
+
+scaled!(Q8_0, Block32, q8_0, 34, 0, |x: &Block32| I::Q8_LESS * x.sum);
+scaled!(Q4_0, Block32, q4_0, 18, 0, |x: &Block32| 8 * x.sum);
+scaled!(Q6K, Block256, q6_k, 210, 208, |_| 0);
+
+/// As above, less the minima's part times their own scale.
+macro_rules! with_minima {
+    ($rows:ident, $dot:ident, $bytes:literal) => {
+        struct $rows<I>(std::marker::PhantomData<I>);
+
+        impl<I: Isa> Rows for $rows<I> {
+            type X = Block256;
+            #[inline(always)]
+            fn dots<const R: usize>(mut rows: [&[u8]; R], x: &[Block256]) -> [f32; R] {
+                let mut values = [0.0; R];
+                for x in x {
+                    let blocks = next::<R, $bytes>(&mut rows);
+                    let (sum, minimum) = I::$dot(blocks[0], x);
+                    let (mut sums, mut minima) = ([sum; R], [minimum; R]);
+                    let (mut scales, mut lows) = ([0; R], [0; R]);
+                    for r in 0..R {
+                        (sums[r], minima[r]) = I::$dot(blocks[r], x);
+                        scales[r] = bits(blocks[r], 0);
+                        lows[r] = bits(blocks[r], 2);
+                    }
+                    let (totals, scales) = (I::totals(sums), I::halves(scales));
+                    let (minima, lows) = (I::totals(minima), I::halves(lows));
+                    for r in 0..R {
+                        values[r] += totals[r] as f32 * (scales[r] * x.scale)
+                            - minima[r] as f32 * (lows[r] * x.scale);
+                    }
+                }
+                values
+            }
+        }
+    };
+}
+
+with_minima!(Q4K, q4_k, 144);
+with_minima!(Q5K, q5_k, 176);
+
+/// A float as it lies in memory.
+trait Element {
+    const BYTES: usize;
+    fn value(bytes: &[u8]) -> f32;
+    /// Eight of them.
+    #[inline(always)]
+    fn eight<I: Isa>(bytes: &[u8]) -> [f32; 8] {
+        let mut values = [0.0; 8];
+        for (k, value) in values.iter_mut().enumerate() {
+            *value = Self::value(&bytes[k * Self::BYTES..][..Self::BYTES]);
+        }
+        values
+    }
+}
+
+struct F32;
+struct F16;
+struct BF16;
+
+impl Element for F32 {
+    const BYTES: usize = 4;
+    #[inline(always)]
+    fn value(bytes: &[u8]) -> f32 {
+        f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+    }
+}
+
+impl Element for F16 {
+    const BYTES: usize = 2;
+    #[inline(always)]
+    fn value(bytes: &[u8]) -> f32 {
+        f16_to_f32(bits(bytes, 0))
+    }
+    #[inline(always)]
+    fn eight<I: Isa>(bytes: &[u8]) -> [f32; 8] {
+        let mut halves = [0; 8];
+        for (k, half) in halves.iter_mut().enumerate() {
+            *half = bits(bytes, 2 * k);
+        }
+        I::halves(halves)
+    }
+}
+
+impl Element for BF16 {
+    const BYTES: usize = 2;
+    #[inline(always)]
+    fn value(bytes: &[u8]) -> f32 {
+        bf16_to_f32(bits(bytes, 0))
+    }
+}
+
+struct Floats<I, E>(std::marker::PhantomData<(I, E)>);
+
+/// Column `c` goes to sum `c % LANES`; then the sums are added as a tree, and
+/// the columns after the last whole `LANES` in order.
+impl<I: Isa, E: Element> Rows for Floats<I, E> {
+    type X = f32;
+    #[inline(always)]
+    fn dots<const R: usize>(rows: [&[u8]; R], x: &[f32]) -> [f32; R] {
+        let whole = x.len() / LANES * LANES;
+        let mut sums = [[0.0; LANES]; R];
+        for start in (0..whole).step_by(SEGMENT) {
+            let end = (start + SEGMENT).min(whole);
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                I::segment::<E>(sums, &row[start * E::BYTES..end * E::BYTES], &x[start..end]);
+            }
+        }
+        let mut values = [0.0; R];
+        for ((value, sums), row) in values.iter_mut().zip(&mut sums).zip(rows) {
+            let mut half = LANES / 2;
+            while half > 0 {
+                for lane in 0..half {
+                    sums[lane] += sums[lane + half];
+                }
+                half /= 2;
+            }
+            *value = sums[0];
+            for (w, x) in row[whole * E::BYTES..].chunks_exact(E::BYTES).zip(&x[whole..]) {
+                *value += E::value(w) * x;
+            }
+        }
+        values
+    }
+}
