@@ -68,14 +68,13 @@ impl Plan {
     }
 
     /// CPUs that the process may use now: its mask is read again by each call,
-    /// its quota seldom. `None` while another thread does it, or did when this
-    /// process was forked off: no news.
+    /// its quota seldom. `None` is no news: the facts were given, or another thread
+    /// reads now, or did when this process was forked off.
     ///
     /// Takes 1 µs, and 20 µs more where the quota is read. No lock of others and
     /// no foreign code; allocates.
     pub(crate) fn usable_now(&self) -> Option<Usable> {
-        let Some(system) = &self.system else { return Some(self.usable_at_first()) };
-        let system = &mut *system.try_lock_for(Duration::ZERO)?;
+        let system = &mut *self.system.as_ref()?.try_lock_for(Duration::ZERO)?;
         let now = Instant::now();
         if now.saturating_duration_since(system.read) >= QUOTA_IS_GOOD_FOR {
             system.read = now;

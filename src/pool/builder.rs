@@ -126,6 +126,37 @@ impl fmt::Debug for PoolBuilder {
     }
 }
 
+impl Pool {
+    /// A pool of `width` threads, the caller among them; 0 means the default
+    /// width ([`threads::resolve_gemv_threads`](crate::threads::resolve_gemv_threads)).
+    ///
+    /// Threads that the system refuses are gone without: see
+    /// [`num_threads`](Self::num_threads), and [`PoolBuilder::strict`].
+    ///
+    /// # Errors
+    /// [`BuildError::TooWide`] above 512.
+    ///
+    /// ```
+    /// assert!(rowpool::Pool::new(0)?.num_threads() >= 1);
+    /// assert!(rowpool::Pool::new(513).is_err());
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn new(width: usize) -> Result<Pool, BuildError> {
+        Pool::builder().width(width).build()
+    }
+
+    /// A pool with settings.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).thread_name("gemv").build()?;
+    /// assert_eq!(pool.num_threads(), 2);
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn builder() -> PoolBuilder {
+        PoolBuilder::default()
+    }
+}
+
 impl PoolBuilder {
     /// Threads, the caller among them; 0, the default, means the default width.
     ///
@@ -335,7 +366,8 @@ impl PoolBuilder {
         let named = machine::policies(&mut note);
         let weights = plan.weights();
         let weighted = weights.is_some();
-        let quota = plan.usable_at_first().quota.and_then(QuotaShare::new);
+        let usable = plan.usable_at_first();
+        let quota = usable.quota.and_then(QuotaShare::new);
         let plan = Arc::new(plan);
         let reader = Arc::clone(&plan);
         let team = Team::new(Setup {
@@ -369,7 +401,9 @@ impl PoolBuilder {
                 }
             }
         }
-        pool.team.refresh();
+        if threads > 1 {
+            pool.team.fit_to(usable);
+        }
         Ok(pool)
     }
 

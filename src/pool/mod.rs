@@ -4,6 +4,7 @@
 mod backoff;
 mod builder;
 mod caller_lock;
+mod caller_state;
 mod context;
 mod failpoint;
 mod gate;
@@ -86,35 +87,6 @@ struct Own {
 }
 
 impl Pool {
-    /// A pool of `width` threads, the caller among them; 0 means the default
-    /// width ([`threads::resolve_gemv_threads`](crate::threads::resolve_gemv_threads)).
-    ///
-    /// Threads that the system refuses are gone without: see
-    /// [`num_threads`](Self::num_threads), and [`PoolBuilder::strict`].
-    ///
-    /// # Errors
-    /// [`BuildError::TooWide`] above 512.
-    ///
-    /// ```
-    /// assert!(rowpool::Pool::new(0)?.num_threads() >= 1);
-    /// assert!(rowpool::Pool::new(513).is_err());
-    /// # Ok::<(), rowpool::BuildError>(())
-    /// ```
-    pub fn new(width: usize) -> Result<Pool, BuildError> {
-        Pool::builder().width(width).build()
-    }
-
-    /// A pool with settings.
-    ///
-    /// ```
-    /// let pool = rowpool::Pool::builder().width(2).thread_name("gemv").build()?;
-    /// assert_eq!(pool.num_threads(), 2);
-    /// # Ok::<(), rowpool::BuildError>(())
-    /// ```
-    pub fn builder() -> PoolBuilder {
-        PoolBuilder::default()
-    }
-
     /// Threads of this pool, the caller among them: as configured, or fewer
     /// where threads could not be created.
     ///

@@ -3,8 +3,8 @@
 #![allow(missing_docs, reason = "not part of the library")]
 
 use super::caller_lock::CallerLock;
+use super::caller_state::CallerState;
 use super::job::{OwnedJob, Region};
-use super::join::CallerState;
 use super::park::Sleepers;
 use super::team::{ReadUsable, Team};
 use super::worker_state::WorkerState;

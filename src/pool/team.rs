@@ -3,9 +3,9 @@
 
 use super::backoff::Relax;
 use super::caller_lock::CallerLock;
+use super::caller_state::CallerState;
 use super::gate::{Epoch, Gate, Word, MAX_WIDTH};
 use super::job::{ErasedJob, JobHeader};
-use super::join::CallerState;
 use super::panics::Panics;
 use super::park::Sleepers;
 use super::worker_state::WorkerState;
@@ -185,19 +185,20 @@ impl Team {
         self.others.count(before - 1, width - 1);
     }
 
-    /// Fits the active width to the CPUs that may be used now. Asks the system:
-    /// not for a region.
+    /// Fits the active width to the CPUs that may be used.
+    pub(crate) fn fit_to(&self, usable: Usable) {
+        self.others.set_cpus(usable.cpus());
+        let share = usable.quota.and_then(QuotaShare::new);
+        // Relaxed: as in `active`.
+        self.facts.share_holds.store(share == self.quota, Ordering::Relaxed);
+        let width = |share: QuotaShare| share.width(usable.allowed);
+        self.set_active(self.share().map_or(usable.cpus(), width));
+    }
+
+    /// The same, for those that may be used now. Asks the system: not for a region.
     pub(crate) fn refresh(&self) {
-        if self.workers.is_empty() {
-            return;
-        }
-        if let Some(usable) = (self.usable.0)() {
-            self.others.set_cpus(usable.cpus());
-            let share = usable.quota.and_then(QuotaShare::new);
-            // Relaxed: as in `active`.
-            self.facts.share_holds.store(share == self.quota, Ordering::Relaxed);
-            let width = |share: QuotaShare| share.width(usable.allowed);
-            self.set_active(self.share().map_or(usable.cpus(), width));
+        if !self.workers.is_empty() {
+            (self.usable.0)().into_iter().for_each(|usable| self.fit_to(usable));
         }
     }
 

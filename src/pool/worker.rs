@@ -18,6 +18,9 @@ const EAGER_LOOKS: u32 = if cfg!(loom) { 0 } else { 16 };
 /// that takes some 20 µs, and a quota acts by periods of 100 ms.
 const REFRESH: Duration = Duration::from_millis(100);
 
+/// So does one that has not parked for so many slots.
+const REFRESH_SLOTS: u32 = 1 << 16;
+
 /// A pool that is dropped waits no longer than this for a worker that is away.
 const NAP: Duration = Duration::from_micros(400);
 
@@ -52,6 +55,7 @@ impl Team {
         let mut wakes = self.sleepers.wakes();
         let mut eager = false;
         let mut refreshed: Option<Instant> = None;
+        let mut slots = 0u32;
         state.set_thread();
         self.sleepers.arrive(state);
         loop {
@@ -77,6 +81,11 @@ impl Team {
                         self.run_own_slot(gate, worker, epoch, width);
                         if between.concerned(state.stalled()) {
                             self.step_away(gate, worker, &mut between);
+                        }
+                        slots = slots.wrapping_add(1);
+                        if slots % REFRESH_SLOTS == 0 {
+                            // Where regions come so fast that nobody parks.
+                            self.refresh();
                         }
                     }
                     backoff.reset();
