@@ -3,39 +3,29 @@
 //! idleness, with many callers, beside other pools; rowpool against serial code
 //! and published pools, in one run. Prints one table.
 //!
-//! `RUSTFLAGS="-C target-cpu=native" cargo bench --bench straggler -- [FILTER]
+//! `RUSTFLAGS="-C target-cpu=native" cargo bench -p rowpool-bench --bench straggler -- [FILTER]
 //! [--test]`; a filter is a part of a measure's name, such as `hog` or `quota`.
 //! The whole takes 20 minutes on a quiet machine, and any of its parts a few.
 
 #[path = "support/published.rs"]
 mod published;
-mod scenes;
+mod scenarios;
 mod support;
 
-use published::{
-    FORKUNION, FORKUNION_COMMON, FORKUNION_TWICE, RAYON_COMMON, RAYON_INSIDE, RAYON_OUTSIDE,
-    RAYON_TWICE,
-};
-use scenes::Cast;
-use support::candidate::{
-    ROWPOOL, ROWPOOL_COMMON, ROWPOOL_TWICE, SERIAL, YARDSTICK, YARDSTICK_COMMON, YARDSTICK_TWICE,
-};
+use published::{FORKUNION, FORKUNION_COMMON, RAYON_COMMON, RAYON_INSIDE, RAYON_OUTSIDE};
+use scenarios::Candidates;
+use support::candidate::{ROWPOOL, ROWPOOL_COMMON, SERIAL, YARDSTICK, YARDSTICK_COMMON};
 
-const CAST: Cast<'_> = Cast {
+const CANDIDATES: Candidates<'_> = Candidates {
     all: &[SERIAL, ROWPOOL, RAYON_INSIDE, RAYON_OUTSIDE, FORKUNION, YARDSTICK],
     yardstick: YARDSTICK.name,
-    twice: &[
-        (ROWPOOL_TWICE, ROWPOOL),
-        (RAYON_TWICE, RAYON_OUTSIDE),
-        (FORKUNION_TWICE, FORKUNION),
-        (YARDSTICK_TWICE, YARDSTICK),
-    ],
+    twice: &[ROWPOOL, RAYON_OUTSIDE, FORKUNION, YARDSTICK],
     beside: &[RAYON_INSIDE, RAYON_OUTSIDE, FORKUNION],
     common: &[ROWPOOL_COMMON, RAYON_COMMON, FORKUNION_COMMON, YARDSTICK_COMMON],
 };
 
 fn main() {
-    scenes::play_role(&CAST);
+    scenarios::run_child(&CANDIDATES);
     published::set_up();
-    scenes::play(&CAST);
+    scenarios::run(&CANDIDATES);
 }

@@ -1,5 +1,6 @@
 //! Environment strings to settings, through an injected lookup.
 
+use crate::policy::Policies;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -57,6 +58,13 @@ pub(crate) fn pin(lookup: impl Lookup) -> bool {
 /// Whether `ROWPOOL_CALLER_QOS=keep` forbids to raise a caller's class (macOS).
 pub(crate) fn keep_caller_qos(lookup: impl Lookup) -> bool {
     lookup("ROWPOOL_CALLER_QOS").is_some_and(|text| text.to_str().map(str::trim) == Some("keep"))
+}
+
+/// The policies that `ROWPOOL_WITHOUT` leaves on; names that are none are handed
+/// to `unknown`.
+pub(crate) fn policies(lookup: impl Lookup, unknown: impl FnMut(&str)) -> Policies {
+    let names = lookup("ROWPOOL_WITHOUT").unwrap_or_default();
+    Policies::ALL.without_named(&names.to_string_lossy(), unknown)
 }
 
 /// The name of the GEMV's kernels that `ROWPOOL_KERNELS` wishes for.

@@ -1,14 +1,15 @@
 //! The process-wide pool: built at first use, never dropped.
 
-use crate::pool::{BuildError, Pool, PoolBuilder};
-use crate::sync::{OnceLock, StaticMutex};
+use crate::pool::{BuildError, Notes, Pool, PoolBuilder};
+use crate::sync::{Ordering, StaticPtr};
 
-static POOL: OnceLock<Pool> = OnceLock::new();
+/// No lock and no once-cell: a `fork()` child would wait in them for a thread of
+/// its parent's, and a logger or a start hook for this very thread.
+static POOL: StaticPtr<Pool> = StaticPtr::new(std::ptr::null_mut());
 
-/// The process-wide pool; the first call builds it, with the default width
-/// (`ROWPOOL_NUM_THREADS`, then `FERROX_GEMV_THREADS`, `FERROX_CPU_THREADS`,
-/// `RAYON_NUM_THREADS`, then the machine's). It is never joined, not even at
-/// exit.
+/// The process-wide pool; the first call builds it, with the
+/// [default width](crate#environment-variables). It is never joined, not even
+/// at exit.
 ///
 /// ```
 /// let mut rows = [0; 8];
@@ -16,7 +17,7 @@ static POOL: OnceLock<Pool> = OnceLock::new();
 /// assert_eq!(rows[7], 14);
 /// ```
 pub fn global() -> &'static Pool {
-    if let Some(pool) = POOL.get() {
+    if let Some(pool) = built() {
         return pool;
     }
     match install(Pool::builder()) {
@@ -26,21 +27,55 @@ pub fn global() -> &'static Pool {
     }
 }
 
-/// The pool, if it has been built.
-pub(crate) fn built() -> Option<&'static Pool> {
-    POOL.get()
+impl PoolBuilder {
+    /// Builds the process-wide pool that [`global`](crate::global) and
+    /// [`threads`](crate::threads) use. If it exists already, it stays as it is
+    /// and is returned; ask it for its width.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).build_global()?;
+    /// assert!(std::ptr::eq(pool, rowpool::global()));
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn build_global(self) -> Result<&'static Pool, BuildError> {
+        install(self)
+    }
 }
 
-/// Builds the pool unless there is one.
+/// The pool, if it has been built.
+pub(crate) fn built() -> Option<&'static Pool> {
+    // Acquire, from `install`: the pool is there.
+    let pool = POOL.load(Ordering::Acquire);
+    // SAFETY: null, or a leaked box.
+    unsafe { pool.as_ref() }
+}
+
+/// Builds the pool unless there is one. Of several threads at once each builds
+/// one, and the first to be ready counts.
 pub(crate) fn install(builder: PoolBuilder) -> Result<&'static Pool, BuildError> {
-    // `OnceLock` cannot be filled by something that may fail.
-    static BUILDING: StaticMutex<()> = StaticMutex::new(());
-    let _building = BUILDING.lock();
-    if POOL.get().is_none() {
-        let pool = builder.build()?;
-        if POOL.set(pool).is_err() {
-            unreachable!("the lock is held");
-        }
+    if let Some(pool) = built() {
+        return Ok(pool);
     }
-    Ok(POOL.get().expect("filled above"))
+    let mut notes = Notes::default();
+    let pool = builder.build_with(&mut notes).map(|pool| {
+        let pool = Box::into_raw(Box::new(pool));
+        // Release: the pool is there; Acquire: as in `built`.
+        let empty = std::ptr::null_mut();
+        match POOL.compare_exchange(empty, pool, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: a box that is leaked from now on.
+            Ok(_) => unsafe { &*pool },
+            Err(first) => {
+                // SAFETY: nobody has seen ours.
+                drop(unsafe { Box::from_raw(pool) });
+                // SAFETY: as in `built`, and not null.
+                unsafe { &*first }
+            }
+        }
+    });
+    // A logger may ask for the pool.
+    notes.log();
+    pool
 }

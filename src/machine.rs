@@ -1,61 +1,92 @@
 //! What of this machine a pool may use: topology, settings of the environment
-//! and the builder's wishes brought together, once per pool.
+//! and the builder's wishes brought together, once per pool. Knows no pool.
 
 use crate::config::{self, Setting};
 use crate::partition::Weights;
-use crate::pool::{Duty, Window, MAX_WIDTH};
-use crate::topology::{allowed_cpus_now, within_quota, Settings, Topology, Width};
+use crate::policy::spin::SpinWindow;
+use crate::policy::Policies;
+use crate::sync::{Instant, Mutex};
+use crate::topology::{Quota, Settings, Topology, Usable, Watch, Width};
+use log::Level;
+use std::time::Duration;
+
+/// How long a reading of the quota is good for. Reading costs 20 µs, and a new
+/// quota acts by periods of 100 ms.
+const QUOTA_IS_GOOD_FOR: Duration = Duration::from_millis(100);
+
+/// Takes what there is to log.
+pub(crate) type Note<'a> = &'a mut dyn FnMut(Level, String);
 
 /// How wide a pool is, and where its workers go.
 #[derive(Debug)]
 pub(crate) struct Plan {
     topology: Topology,
     pub(crate) width: Width,
+    /// `None`: the facts were given, and stay as they are.
+    system: Option<Mutex<System>>,
+}
+
+/// What the system says again and again.
+#[derive(Debug)]
+struct System {
+    watch: Watch,
+    quota: Option<Quota>,
+    read: Instant,
 }
 
 /// Where a worker may run.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Binding {
-    /// Wherever the process may.
-    Free,
-    /// On this CPU.
-    Cpu(usize),
-    /// On these CPUs, all of one kind: its slot is sized for them.
-    Kind(Vec<usize>),
+pub(crate) struct Binding {
+    /// The process's mask: the worker may have inherited another one from a
+    /// pinned creator. Empty: nothing to take.
+    process: Vec<usize>,
+    /// Of all CPUs, or those of one kind where its slot is sized for them, or
+    /// one. Empty: wherever the process may.
+    own: Vec<usize>,
+    /// Whether the mask is one that the system told.
+    real: bool,
 }
 
 impl Plan {
-    /// For `asked` threads; 0 asks the environment, then the machine.
-    pub(crate) fn new(asked: usize) -> Self {
+    /// For `asked` threads; 0 asks the environment, then the machine. The
+    /// machine is the one that is `given`, or else this one; not more than
+    /// `most` threads.
+    pub(crate) fn new(asked: usize, most: usize, given: Option<Topology>, note: Note) -> Self {
         let settings = match asked {
-            0 => config::gemv_threads(config::env).map_or_else(Settings::default, clamped),
+            0 => config::gemv_threads(config::env)
+                .map_or_else(Settings::default, |set| clamped(set, most, note)),
             _ => Settings { threads: Some(asked), source: "the program".into() },
         };
-        let topology = Topology::detect();
+        let real = given.is_none();
+        let topology = given.unwrap_or_else(Topology::detect);
         let mut width = Width::new(&topology, &settings);
-        width.threads = width.threads.min(MAX_WIDTH);
-        Plan { topology, width }
+        width.threads = width.threads.min(most);
+        let system =
+            || System { watch: Watch::default(), quota: topology.quota, read: Instant::now() };
+        let system = real.then(|| Mutex::new(system()));
+        Plan { topology, width, system }
     }
 
-    /// CPUs that the process may use now: its mask, and the quota of its
-    /// container as it was when the pool was built.
-    pub(crate) fn usable_cpus(&self) -> usize {
-        self.within_quota(self.allowed_cpus())
+    /// CPUs that the process may use now: its mask is read again by each call,
+    /// its quota seldom. `None` while another thread does it, or did when this
+    /// process was forked off: no news.
+    ///
+    /// Takes 1 µs, and 20 µs more where the quota is read. No lock of others and
+    /// no foreign code; allocates.
+    pub(crate) fn usable_now(&self) -> Option<Usable> {
+        let Some(system) = &self.system else { return Some(self.usable_at_first()) };
+        let system = &mut *system.try_lock_for(Duration::ZERO)?;
+        let now = Instant::now();
+        if now.saturating_duration_since(system.read) >= QUOTA_IS_GOOD_FOR {
+            system.read = now;
+            system.quota = system.watch.quota(&self.topology);
+        }
+        Some(Usable { allowed: Watch::allowed(&self.topology), quota: system.quota })
     }
 
-    /// CPUs in the process's mask now.
-    pub(crate) fn allowed_cpus(&self) -> usize {
-        allowed_cpus_now(&self.topology)
-    }
-
-    /// How many of so many CPUs the quota leaves.
-    pub(crate) fn within_quota(&self, allowed: usize) -> usize {
-        within_quota(&self.topology, allowed)
-    }
-
-    /// What the quota of the container leaves beyond whole CPUs.
-    pub(crate) fn duty(&self) -> Option<Duty> {
-        self.topology.quota.and_then(Duty::new)
+    /// As it was when the plan was made.
+    pub(crate) fn usable_at_first(&self) -> Usable {
+        Usable::of(&self.topology)
     }
 
     /// Sizes of the slots, if the CPUs differ and workers can be kept on theirs.
@@ -64,7 +95,7 @@ impl Plan {
             return None;
         }
         // Of those that share the CPUs: slots above these are not active.
-        let active = self.width.threads.min(self.usable_cpus());
+        let active = self.width.threads.min(self.usable_at_first().cpus());
         let mut weights = self.width.weights(active)?;
         weights.resize(self.width.threads, *weights.last()?);
         Some(Weights::new(&weights))
@@ -73,27 +104,35 @@ impl Plan {
     /// Where the worker of `slot` goes: `pin` binds it to a CPU; otherwise it
     /// is kept to a kind of CPU only where slots are `weighted`.
     pub(crate) fn binding(&self, slot: usize, pin: bool, weighted: bool) -> Binding {
-        if pin {
-            return self.width.pin(slot).map_or(Binding::Free, Binding::Cpu);
-        }
-        let Some(&own) = self.width.cpus.get(slot).filter(|_| weighted) else {
-            return Binding::Free;
-        };
         let capacity =
             |id| self.topology.cpus.iter().find(|cpu| cpu.id == id).map(|cpu| cpu.capacity);
-        let mut kind = self.width.cpus.clone();
-        kind.retain(|&id| capacity(id) == capacity(own));
-        Binding::Kind(kind)
+        let own = match self.width.cpus.get(slot).filter(|_| weighted) {
+            _ if pin => Vec::from_iter(self.width.pin(slot)),
+            Some(&own) => {
+                let mut kind = self.width.cpus.clone();
+                kind.retain(|&id| capacity(id) == capacity(own));
+                kind
+            }
+            None => Vec::new(),
+        };
+        let mask = self.topology.mask.iter().filter(|_| crate::sys::BINDS_TO_SETS);
+        let process = mask.flat_map(|mask| mask.iter()).collect();
+        Binding { process, own, real: self.system.is_some() }
     }
 }
 
 impl Binding {
     /// Binds the calling worker; goes on unbound where that fails.
     pub(crate) fn apply(&self, slot: usize) {
-        let bound = match self {
-            Binding::Free => return crate::sys::note_unbound_worker(),
-            Binding::Cpu(cpu) => crate::sys::pin_to(*cpu),
-            Binding::Kind(cpus) => crate::sys::bind_to(cpus),
+        if !self.process.is_empty() {
+            // Failure leaves the inherited mask, with which we can live.
+            crate::sys::bind_to(&self.process);
+        }
+        let bound = match self.own[..] {
+            [] if self.real => return crate::sys::note_unbound_worker(),
+            [] => true,
+            [cpu] => crate::sys::pin_to(cpu),
+            _ => crate::sys::bind_to(&self.own),
         };
         if !bound {
             log::debug!("rowpool: worker {slot} could not be bound: {self:?}");
@@ -101,11 +140,12 @@ impl Binding {
     }
 }
 
-fn clamped(set: Setting) -> Settings {
-    if set.threads > MAX_WIDTH {
-        log::warn!("rowpool: {}={} is clamped to {MAX_WIDTH}", set.name, set.threads);
+fn clamped(set: Setting, most: usize, note: Note) -> Settings {
+    if set.threads > most {
+        let text = format!("rowpool: {}={} is clamped to {most}", set.name, set.threads);
+        note(Level::Warn, text);
     }
-    Settings { threads: Some(set.threads.min(MAX_WIDTH)), source: set.name.into() }
+    Settings { threads: Some(set.threads.min(most)), source: set.name.into() }
 }
 
 /// Whether workers are bound where the program has not said.
@@ -114,11 +154,18 @@ pub(crate) fn pin_by_default() -> bool {
 }
 
 /// The spin window where the program has not said.
-pub(crate) fn spin_window() -> Window {
-    config::spin_window(config::env).map_or(Window::DEFAULT, Window::fixed)
+pub(crate) fn spin_window() -> SpinWindow {
+    config::spin_window(config::env).map_or(SpinWindow::DEFAULT, SpinWindow::fixed)
 }
 
 /// Whether callers keep their scheduling class where the program has not said.
 pub(crate) fn keep_caller_qos() -> bool {
     config::keep_caller_qos(config::env)
+}
+
+/// The policies that the environment leaves on.
+pub(crate) fn policies(note: Note) -> Policies {
+    config::policies(config::env, |name| {
+        note(Level::Warn, format!("rowpool: ROWPOOL_WITHOUT={name}: no such policy"));
+    })
 }

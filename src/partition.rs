@@ -55,6 +55,12 @@ impl Split<'_> {
     /// All of it in one slot.
     pub(crate) const SERIAL: Split<'static> = Split { width: 1, weights: None };
 
+    /// The same slots, all of one weight.
+    #[inline]
+    pub(crate) fn evenly(self) -> Self {
+        Split { weights: None, ..self }
+    }
+
     /// The items of `slot` when `n` are shared out: contiguous, in order, each
     /// item in exactly one slot, sizes equal or by weight but for rounding to
     /// `unit`. No slot of equal ones is empty where `n >= width`; one of small
@@ -192,6 +198,50 @@ mod tests {
             tile(10, 1, Split { width: 2, weights: Some(&Weights::new(&[0, 0])) }),
             [0..5, 5..10]
         );
+    }
+
+    /// Boundaries by another way: the nearest multiple where slots have 16 units.
+    #[test]
+    fn boundaries_move_by_half_a_unit_at_most() {
+        let weights = [[1, 1, 1, 1], [1000, 1, 1000, 1], [1, 1000, 1, 1000], [7, 5, 3, 1]];
+        for n in [0, 1, 2047, 2048, 2049, 4095, 4096, 5100, 8191, 8192, 8220, 49152, 1 << 40] {
+            for unit in [1, 2, 32, 128] {
+                for (width, sizes) in (1..=4).flat_map(|width| weights.map(|sizes| (width, sizes)))
+                {
+                    let made = Weights::new(&sizes);
+                    let of =
+                        |slots: usize| sizes[..slots].iter().map(|&w| w as usize).sum::<usize>();
+                    let moves = unit > 1 && n / width / 16 >= unit;
+                    let near = |at: usize| if moves { (at + unit / 2) / unit * unit } else { at };
+                    let weighted = |slot: usize| near(n * of(slot) / of(width)).min(n);
+                    let even = |slot: usize| near(n / width * slot + slot.min(n % width)).min(n);
+                    let at = |slot, weights| {
+                        let range = Split { width, weights }.range(n, slot, unit as u32);
+                        (range.start, range.end)
+                    };
+                    for slot in 0..width {
+                        let next = slot + 1;
+                        let ends = |end: usize| if next == width { n } else { end };
+                        let what = format!("n {n} unit {unit} width {width} of {sizes:?}");
+                        assert_eq!(at(slot, None), (even(slot), ends(even(next))), "{what}");
+                        let by_weight = (weighted(slot), ends(weighted(next)));
+                        assert_eq!(at(slot, Some(&made)), by_weight, "{what}");
+                    }
+                }
+            }
+        }
+        let split = Split { width: 2, weights: Some(&Weights::new(&[1000, 1])) };
+        assert_eq!(split.range(5100, 0, 128), 0..5100, "5095 is nearer to 5120, which is too many");
+        assert_eq!(split.range(5100, 1, 128), 5100..5100);
+    }
+
+    #[test]
+    fn slots_that_weights_are_for() {
+        let weights = Weights::new(&[3, 1, 1]);
+        assert_eq!(weights.slots(), 3);
+        let even = Split { width: 3, weights: Some(&weights) }.evenly();
+        assert_eq!([0, 1, 2].map(|slot| even.range(6, slot, 1)), [0..2, 2..4, 4..6]);
+        assert_eq!(Split::SERIAL.range(6, 0, 32), 0..6);
     }
 
     #[test]

@@ -22,14 +22,12 @@ pub(crate) use {
     model::{fence, guess, overwrite, sleep, Condvar, Instant, Mutex, MutexGuard},
 };
 
-/// For statics, which the model cannot have.
-#[cfg(not(loom))]
+#[cfg(all(not(loom), feature = "rayon-api"))]
 pub(crate) use parking_lot::Mutex as StaticMutex;
+/// For statics, which the model cannot have.
 #[cfg(all(loom, any(target_os = "linux", target_os = "android")))]
 pub(crate) use std::sync::atomic::AtomicU64 as StaticU64;
-#[cfg(loom)]
-pub(crate) use std::sync::Mutex as StaticMutex;
-pub(crate) use std::sync::{atomic::AtomicU32 as StaticU32, OnceLock};
+pub(crate) use std::sync::atomic::{AtomicPtr as StaticPtr, AtomicU32 as StaticU32};
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 pub(crate) use AtomicU64 as StaticU64;
 
@@ -144,95 +142,51 @@ impl AtomicU64 {
 /// region cannot be published safely, and all regions run serially.
 pub(crate) const ONE_WORD: bool = cfg!(target_has_atomic = "64");
 
-/// A 32-bit word to sleep on: futex-like, without lost wake-ups.
-#[derive(Debug)]
-pub(crate) struct WaitWord {
-    pub(crate) word: AtomicU32,
-    #[cfg(any(loom, not(any(target_os = "linux", target_os = "android"))))]
-    bed: fallback::Bed,
-}
-
-impl WaitWord {
-    pub(crate) fn new(value: u32) -> Self {
-        WaitWord {
-            word: AtomicU32::new(value),
-            #[cfg(any(loom, not(any(target_os = "linux", target_os = "android"))))]
-            bed: fallback::Bed::default(),
-        }
-    }
-}
-
-#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
-impl WaitWord {
-    /// Sleeps while the word is `value`; may return early.
-    pub(crate) fn wait_while(&self, value: u32) {
-        crate::sys::futex_wait(&self.word, value);
-    }
-
-    /// Wakes the sleeper, if there is one. The word was changed before.
-    pub(crate) fn wake(&self) {
-        crate::sys::futex_wake(&self.word);
-    }
-}
-
-#[cfg(any(loom, not(any(target_os = "linux", target_os = "android"))))]
-mod fallback {
-    use super::{Condvar, Mutex};
-
-    /// Where there is no futex: a mutex and a condition variable per word.
-    #[derive(Debug, Default)]
-    pub(super) struct Bed {
-        lock: Mutex<()>,
-        bell: Condvar,
-    }
-
-    impl super::WaitWord {
-        pub(crate) fn wait_while(&self, value: u32) {
-            // The word is compared under the lock that `wake` takes after the
-            // word was changed: the bell cannot ring between look and sleep.
-            let mut guard = self.bed.lock.lock();
-            if self.word.load(super::Ordering::Relaxed) == value {
-                self.bed.bell.wait(&mut guard);
-            }
-        }
-
-        pub(crate) fn wake(&self) {
-            drop(self.bed.lock.lock());
-            self.bed.bell.notify_one();
-        }
-    }
-}
-
-/// One `usize` per thread, zero at first: `const` and without `Drop`, so that
-/// it can be read in the destructors of other thread-locals.
+/// What a thread knows of itself, all zero at first: `const` and without `Drop`,
+/// so that it can be read in the destructors of other thread-locals.
 #[allow(
     clippy::missing_const_for_thread_local,
     reason = "it is const, which clippy does not see on Windows"
 )]
-pub(crate) mod mark {
+pub(crate) mod context {
     use std::cell::Cell;
+
+    struct Context {
+        inside: Cell<usize>,
+        scope: Cell<u32>,
+    }
 
     #[cfg(not(loom))]
     thread_local! {
-        static MARK: Cell<usize> = const { Cell::new(0) };
+        static CONTEXT: Context =
+            const { Context { inside: Cell::new(0), scope: Cell::new(0) } };
     }
     #[cfg(loom)]
     loom::thread_local! {
-        static MARK: Cell<usize> = Cell::new(0);
+        static CONTEXT: Context = Context { inside: Cell::new(0), scope: Cell::new(0) };
     }
 
     #[inline(always)]
     pub(crate) fn get() -> usize {
-        MARK.with(Cell::get)
+        CONTEXT.with(|context| context.inside.get())
     }
 
     #[inline(always)]
     pub(crate) fn set(value: usize) {
-        MARK.with(|mark| mark.set(value));
+        CONTEXT.with(|context| context.inside.set(value));
+    }
+
+    #[inline(always)]
+    pub(crate) fn scope() -> u32 {
+        CONTEXT.with(|context| context.scope.get())
+    }
+
+    pub(crate) fn set_scope(value: u32) {
+        CONTEXT.with(|context| context.scope.set(value));
     }
 
     /// A number that no other living thread has.
     pub(crate) fn id() -> usize {
-        MARK.with(|mark| std::ptr::from_ref(mark) as usize)
+        CONTEXT.with(|context| std::ptr::from_ref(context) as usize)
     }
 }

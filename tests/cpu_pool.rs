@@ -3,8 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
+#[path = "common/feigned.rs"]
+mod feigned;
 
 use common::{panic_of, text_of, tick};
 use rowpool::cpu_pool::{in_region, CpuPool};

@@ -2,11 +2,10 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::on_all_threads;
-use rowpool::{Pool, PoolBuilder};
+use rowpool::PoolBuilder;
 use std::sync::{mpsc, Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -34,7 +33,7 @@ fn names(builder: PoolBuilder) -> Vec<String> {
 #[test]
 fn thread_names() {
     bounded!();
-    let three = || Pool::builder().width(3);
+    let three = || cpus::builder().width(3);
     assert_eq!(names(three()), ["rowpool-1", "rowpool-2"]);
     assert_eq!(names(three().thread_name("gemv")), ["gemv-1", "gemv-2"]);
     assert_eq!(names(three().thread_name(String::from("own"))), ["own-1", "own-2"]);
@@ -50,7 +49,7 @@ fn thread_names() {
 #[test]
 fn a_name_with_a_nul() {
     bounded!();
-    let names = names(Pool::builder().width(3).thread_name("a\0b"));
+    let names = names(cpus::builder().width(3).thread_name("a\0b"));
     assert_eq!(names.len(), 2);
     assert!(names.iter().all(|name| name.starts_with('a') && !name.contains('\0')), "{names:?}");
     let closure = names_of_closure();
@@ -58,14 +57,14 @@ fn a_name_with_a_nul() {
 }
 
 fn names_of_closure() -> Vec<String> {
-    names(Pool::builder().width(2).thread_name(|_: usize| "\0".to_owned()))
+    names(cpus::builder().width(2).thread_name(|_: usize| "\0".to_owned()))
 }
 
 #[test]
 fn the_start_hook_runs_once_on_each_worker() {
     bounded!();
     for width in [1, 2, 3, 9, 40] {
-        let seen = seen(Pool::builder().width(width), |_| thread::current().id());
+        let seen = seen(cpus::builder().width(width), |_| thread::current().id());
         let slots: Vec<usize> = seen.iter().map(|(slot, _)| *slot).collect();
         assert_eq!(slots, (1..width).collect::<Vec<_>>());
         let mut threads: Vec<ThreadId> = seen.iter().map(|(_, thread)| *thread).collect();
@@ -82,7 +81,7 @@ fn the_start_hook_is_for_the_slots_owner() {
     bounded!();
     let (said, says) = mpsc::channel();
     let hook = move |slot| said.send((slot, thread::current().id())).unwrap();
-    let pool = Pool::builder().width(4).on_worker_start(hook).build().unwrap();
+    let pool = cpus::builder().width(4).on_worker_start(hook).build().unwrap();
     let owners = on_all_threads(&pool, |_| ());
     for _ in 1..4 {
         let (slot, thread) = says.recv().unwrap();
@@ -110,14 +109,14 @@ fn stack_sizes() {
 
     bounded!();
     let mebibytes = 24;
-    let large = Pool::builder().width(3).stack_size((mebibytes + 1) << 20);
+    let large = cpus::builder().width(3).stack_size((mebibytes + 1) << 20);
     let levels = seen(large, move |_| {
         let here = 0u8;
         deep(mebibytes << 20, &raw const here as usize)
     });
     assert!(levels.len() == 2 && levels.iter().all(|(_, levels)| *levels > 0));
     for bytes in [0, 1, 16 << 10, 64 << 10, 100_001] {
-        let small = Pool::builder().width(3).stack_size(bytes);
+        let small = cpus::builder().width(3).stack_size(bytes);
         assert_eq!(seen(small, |slot| slot), [(1, 1), (2, 2)], "{bytes} bytes");
     }
 }
@@ -128,7 +127,7 @@ fn stack_sizes() {
 fn an_impossible_stack() {
     bounded!();
     for bytes in [1 << 60, usize::MAX / 2, usize::MAX - 4096, usize::MAX] {
-        let builder = || Pool::builder().width(3).stack_size(bytes);
+        let builder = || cpus::builder().width(3).stack_size(bytes);
         let pool = builder().build().unwrap();
         assert_eq!(pool.num_threads(), 1, "{bytes} bytes");
         let mut rows = [0; 100];
@@ -142,7 +141,7 @@ fn an_impossible_stack() {
 fn extreme_windows() {
     bounded!();
     for window in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
-        let pool = Pool::builder().width(3).spin_window(window).build().unwrap();
+        let pool = cpus::builder().width(3).spin_window(window).build().unwrap();
         for _ in 0..100 {
             let mut rows = [0; 100];
             pool.for_each_row(&mut rows, |row, out| *out = row);
@@ -161,7 +160,7 @@ fn a_name_that_panics() {
         3 => panic!("no name for {slot}"),
         _ => format!("named-{slot}"),
     };
-    let build = || drop(Pool::builder().width(5).thread_name(name).build());
+    let build = || drop(cpus::builder().width(5).thread_name(name).build());
     assert_eq!(common::text_of(&*common::panic_of(build)), "no name for 3");
     common::tasks::await_named("named-", 0);
 }

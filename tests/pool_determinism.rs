@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::{on_all_threads, LatePool};
 use rowpool::Pool;
 use std::hint::black_box;
@@ -142,7 +141,7 @@ fn i4_one_late_owner() {
             held.wait();
         }
     };
-    let pool = Pool::builder().width(5).on_worker_start(hook).build().unwrap();
+    let pool = cpus::builder().width(5).on_worker_start(hook).build().unwrap();
     for _ in 0..40 {
         for bits in product.by_each_shape(&pool) {
             assert_eq!(bits, serial);

@@ -5,9 +5,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::tasks::{await_asleep, await_named, named};
 use common::{done, on_all_threads, panic_of, Latch};
 use rowpool::{Pool, PoolBuilder};
@@ -18,7 +17,7 @@ use std::time::Duration;
 
 /// A builder whose threads can be told from all others.
 fn builder(name: &'static str, width: usize) -> PoolBuilder {
-    Pool::builder().width(width).thread_name(name)
+    cpus::builder().width(width).thread_name(name)
 }
 
 /// Drops `pool`; all its threads are gone then.
@@ -219,12 +218,12 @@ fn s30_exit_with_a_live_global_pool() {
     bounded!();
     let child = || isolated!().env("ROWPOOL_NUM_THREADS", "4");
     child().env("ROWPOOL_SPIN_US", "3600000000").run(|| {
-        on_all_threads(rowpool::global(), |_| ());
+        on_all_threads(cpus::global(), |_| ());
         assert_eq!(named("rowpool-").len(), 3);
     });
     child().run(|| {
-        on_all_threads(rowpool::global(), |_| ());
-        rowpool::global().rest();
+        on_all_threads(cpus::global(), |_| ());
+        cpus::global().rest();
         await_asleep(&await_named("rowpool-", 3));
     });
     // While another thread is in the middle of a region.
@@ -232,7 +231,7 @@ fn s30_exit_with_a_live_global_pool() {
         let begun = Latch::default();
         let begins = begun.clone();
         thread::spawn(move || {
-            rowpool::global().run(4, |_| {
+            cpus::global().run(4, |_| {
                 begins.open();
                 thread::sleep(Duration::from_secs(3600));
             });
@@ -242,7 +241,7 @@ fn s30_exit_with_a_live_global_pool() {
     // By `exit` from inside a slot.
     child().run(|| {
         done();
-        rowpool::global().run(2, |slot| {
+        cpus::global().run(2, |slot| {
             if slot == 0 {
                 std::process::exit(0);
             }

@@ -5,9 +5,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::{on_all_threads, panic_of, text_of, Latch, LatePool};
 use rowpool::Pool;
 use std::io::Write;
@@ -118,7 +117,7 @@ fn s12_a_child_of_a_hot_pool() {
 #[test]
 fn s12_a_child_of_a_parked_pool() {
     bounded!();
-    let pool = Pool::builder().width(3).thread_name("parked").build().unwrap();
+    let pool = cpus::builder().width(3).thread_name("parked").build().unwrap();
     parallel(&pool);
     pool.rest();
     #[cfg(target_os = "linux")]
@@ -345,8 +344,8 @@ fn s12_the_global_pool_in_a_child() {
     bounded!();
     isolated!().env("ROWPOOL_NUM_THREADS", "3").run(|| {
         // Before it exists: the child builds its own.
-        assert_eq!(fork(|| parallel(rowpool::global())), GOOD);
-        parallel(rowpool::global());
+        assert_eq!(fork(|| parallel(cpus::global())), GOOD);
+        parallel(cpus::global());
         let drop_in = || {
             let mut y = vec![0.0; 1000];
             rowpool::threads::for_each_row(&mut y, 1000, 1000, |row, out| *out = row as f32);
@@ -356,11 +355,11 @@ fn s12_the_global_pool_in_a_child() {
         };
         drop_in();
         let end = fork(|| {
-            serial(rowpool::global());
+            serial(cpus::global());
             drop_in();
         });
         assert_eq!(end, GOOD);
-        parallel(rowpool::global());
+        parallel(cpus::global());
         drop_in();
     });
 }

@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::{on_all_threads, LatePool};
 use rowpool::Pool;
 use std::cell::RefCell;
@@ -121,7 +120,7 @@ fn nested_in_the_start_hook() {
     let other = Arc::new(cpus::pool(2));
     let done = Arc::new(AtomicUsize::new(0));
     let (others, dones) = (Arc::clone(&other), Arc::clone(&done));
-    let pool = Pool::builder()
+    let pool = cpus::builder()
         .width(4)
         .on_worker_start(move |_| {
             assert_eq!(inline(&others, || 0), sum(0));
@@ -223,10 +222,10 @@ fn s17_the_global_pool_is_born_inside_a_region() {
     isolated!().env("ROWPOOL_NUM_THREADS", "3").run(|| {
         let pool = cpus::pool(4);
         on_all_threads(&pool, |_| {
-            assert_eq!(inline(rowpool::global(), || inline(&pool, || 0)), sum(sum(0)));
+            assert_eq!(inline(cpus::global(), || inline(&pool, || 0)), sum(sum(0)));
         });
-        assert_eq!(rowpool::global().num_threads(), 3);
-        assert_eq!(on_all_threads(rowpool::global(), |_| ()).len(), 3);
+        assert_eq!(cpus::global().num_threads(), 3);
+        assert_eq!(on_all_threads(cpus::global(), |_| ()).len(), 3);
     });
 }
 

@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::{on_all_threads, panic_of, text_of, LatePool, Meeting};
 use rowpool::Pool;
 use std::panic::{panic_any, resume_unwind};
@@ -353,7 +352,7 @@ fn a_panic_in_the_start_hook() {
         2 => panic_any(Grenade(Arc::new(AtomicUsize::new(0)))),
         _ => (),
     };
-    let pool = Pool::builder().width(4).on_worker_start(hook).build().unwrap();
+    let pool = cpus::builder().width(4).on_worker_start(hook).build().unwrap();
     works(&pool);
     assert_eq!(on_all_threads(&pool, |_| ()).len(), pool.active_width());
 }

@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::{on_all_threads, LatePool};
 use rowpool::Pool;
 use std::ops::Range;

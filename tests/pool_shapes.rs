@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use rowpool::{Pool, Work};
 use std::cell::Cell;
 use std::ops::Range;

@@ -4,9 +4,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::tasks::{await_asleep, await_named, nap, Task};
 use common::{on_all_threads, Latch};
 use rowpool::Pool;
@@ -19,7 +18,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// A pool, and its workers, who have all taken part.
 fn pool(name: &'static str, width: usize, window: Duration) -> (Pool, Vec<Task>) {
-    let builder = Pool::builder().width(width).spin_window(window).thread_name(name);
+    let builder = cpus::builder().width(width).spin_window(window).thread_name(name);
     let pool = builder.build().unwrap();
     on_all_threads(&pool, |_| ());
     let workers = await_named(&format!("{name}-"), width - 1);
@@ -93,7 +92,7 @@ fn the_window_ends() {
 #[test]
 fn an_unused_pool_sleeps() {
     bounded!();
-    let pool = Pool::builder().width(24).thread_name("unused").build().unwrap();
+    let pool = cpus::builder().width(24).thread_name("unused").build().unwrap();
     await_asleep(&await_named("unused-", 23));
     works(&pool);
     await_asleep(&await_named("unused-", 23));

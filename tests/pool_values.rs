@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::LatePool;
 use rowpool::{Pool, Rows};
 use std::ops::Range;
@@ -399,6 +398,34 @@ fn an_error_that_comes_late_wins_by_its_index() {
         failed.into_inner() > 0
     });
     assert!(late.count() > 0 || pool.active_width() == 1, "or nothing was tested");
+}
+
+/// What comes after a failure is in vain: other slots stop.
+#[test]
+fn an_error_stops_the_other_slots() {
+    bounded!();
+    let pool = cpus::pool(2);
+    let stopped = (0..200).filter(|_| {
+        pool.wake();
+        let (failed, calls) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let f = |i: usize| -> Result<(), usize> {
+            if i == 0 {
+                common::tick(&failed);
+                return Err(0);
+            }
+            common::tick(&calls);
+            // Not for ever: the caller may have both slots.
+            let patience = Instant::now() + Duration::from_millis(5);
+            while failed.load(Ordering::SeqCst) == 0 && Instant::now() < patience {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_micros(100));
+            Ok(())
+        };
+        assert_eq!(pool.try_map_collect(20, f), Err(0));
+        calls.into_inner() < 10
+    });
+    assert!(stopped.count() > 0 || pool.active_width() == 1, "no slot ever stopped");
 }
 
 /// No two slots write one pair of lines of either output.

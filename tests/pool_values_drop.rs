@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::{panic_of, text_of, LatePool};
 use rowpool::{Pool, Rows};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -151,6 +150,28 @@ fn values_and_errors_of_a_failing_map() {
                 assert!(errors.over() >= 1);
             }
         }
+    });
+}
+
+/// As of a `Vec`: the others are dropped all the same, each once.
+#[test]
+fn values_where_one_drop_panics() {
+    struct Bad<'a>(Value<'a>, usize);
+    impl Drop for Bad<'_> {
+        fn drop(&mut self) {
+            assert!(self.0.index != self.1, "in the drop of {}", self.1);
+        }
+    }
+    bounded!();
+    at_each_width(|pool| {
+        for bad in [0, 3, 50, 98] {
+            let lives = Lives::new(99);
+            let map = |i: usize| if i < 99 { Ok(Bad(lives.make(i), bad)) } else { Err(()) };
+            let payload = panic_of(|| drop(pool.try_map_collect(100, map)));
+            assert_eq!(text_of(&*payload), format!("in the drop of {bad}"));
+            assert_eq!(lives.over(), 99);
+        }
+        works(pool);
     });
 }
 

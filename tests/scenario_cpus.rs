@@ -223,6 +223,30 @@ fn s26_pinned_workers_and_a_free_caller() {
     }
 }
 
+/// S26: who builds the pool is bound to a CPU: that one is left to it.
+#[test]
+fn s26_pinned_workers_of_a_pinned_caller() {
+    bounded!();
+    let all = process_mask();
+    if all.len() < 2 {
+        return cannot_check!("cpus", "wants two");
+    }
+    for &cpu in &all {
+        pin(&[cpu]);
+        for width in [2, all.len()] {
+            let pool = Pool::builder().width(width).pin(true).thread_name("s26e").build().unwrap();
+            works(&pool, 100);
+            on_all_threads(&pool, |_| ());
+            let mut bound: Vec<_> = await_named("s26e-", width - 1).iter().map(cpus_of).collect();
+            assert!(bound.iter().all(|own| own.len() == 1 && own[0] != cpu), "{cpu}: {bound:?}");
+            bound.dedup();
+            assert_eq!(bound.len(), width - 1, "each on its own: {bound:?}");
+            assert_eq!(mask(), [cpu]);
+        }
+    }
+    pin(&all);
+}
+
 /// S26, S6: under a mask that leaves out CPUs, workers stay inside.
 #[test]
 fn s26_pinned_workers_under_a_mask() {

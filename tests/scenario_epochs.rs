@@ -3,9 +3,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use rowpool::Pool;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -90,7 +89,7 @@ fn s22_many_workers_in_groups() {
 #[test]
 fn s22_rows_that_are_freed_at_once() {
     bounded!();
-    let pool = Pool::builder().width(3).spin_window(Duration::from_micros(5)).build().unwrap();
+    let pool = cpus::builder().width(3).spin_window(Duration::from_micros(5)).build().unwrap();
     repeat(|number| {
         let mut rows = vec![number; 1 + number as usize % 40];
         pool.for_each_row(&mut rows, |row, out| *out += row as u64);

@@ -2,9 +2,8 @@
 
 #[macro_use]
 mod common;
-#[path = "common/cpus.rs"]
-mod cpus;
 
+use common::cpus;
 use common::on_all_threads;
 use rowpool::Pool;
 use std::collections::HashSet;

@@ -1,12 +1,16 @@
 //! The running Linux system under real restrictions: affinity masks, control
 //! groups and bind mounts. Most of it wants root; what cannot be had here is
-//! skipped with a line that says so (seen with `--nocapture`).
+//! not checked, says so on the terminal, and fails in CI.
 //!
 //! Each case runs this test binary again, restricted, with `CHILD` set; its test
 //! `child` then prints what it sees.
 #![cfg(target_os = "linux")]
 
-#[path = "topology_tree.rs"]
+#[macro_use]
+mod common;
+#[path = "common/group.rs"]
+mod group;
+#[path = "common/tree.rs"]
 mod tree;
 
 use std::fs;
@@ -17,7 +21,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rowpool::topology::{parse, usable_cpus, usable_cpus_now, CpuSet, Settings, Topology, Width};
+use common::is_root;
+use group::hierarchy;
+use rowpool::topology::{CpuSet, Settings, Topology, Width};
+use rowpool::Pool;
 
 /// What the child is to do.
 const CHILD: &str = "ROWPOOL_TOPOLOGY_CHILD";
@@ -29,7 +36,7 @@ fn report() -> String {
     let topology = Topology::detect();
     let width = Width::new(&topology, &Settings::default());
     let quota = topology.quota.map_or("none".to_string(), |quota| quota.to_string());
-    let usable = usable_cpus(&topology);
+    let usable = topology.usable();
     let on: CpuSet = width.cpus.iter().copied().collect();
     format!("{}; {on}; {usable}; {quota}", width.threads)
 }
@@ -39,11 +46,11 @@ fn child() {
     match std::env::var(CHILD).as_deref() {
         Ok("report") => println!("\nSAYS {}", report()),
         Ok("widen") => {
-            let topology = Topology::detect();
+            let pool = Pool::new(500).unwrap();
+            let before = pool.active_width();
             let all = std::env::var(ALL).unwrap();
-            bind(process(), &parse::cpu_list(&all)).unwrap();
-            let now = usable_cpus_now(&topology);
-            println!("\nSAYS {} then {now}", usable_cpus(&topology));
+            bind(process(), &tree::list(&all).into_iter().collect()).unwrap();
+            println!("\nSAYS {before} then {}", pool.active_width());
         }
         Ok("pin main") => {
             let first = Topology::detect().allowed().iter().take(1).collect();
@@ -99,34 +106,27 @@ fn said(mut command: Command) -> String {
     says.unwrap_or_else(|| panic!("{output:?}")).to_string()
 }
 
-fn is_root() -> bool {
-    // SAFETY: `geteuid` has no preconditions.
-    let root = unsafe { libc::geteuid() } == 0;
-    if !root {
-        println!("skipped: wants root");
-    }
-    root
-}
-
 /// A control group of version 1, removed in the end.
 struct Group {
     dir: PathBuf,
 }
 
 impl Group {
-    /// `None`, with a line, where there is no such hierarchy or no permission.
-    fn new(mount: Option<PathBuf>) -> Option<Group> {
+    /// In the hierarchy of `controller`; `None`, said on the terminal, where that
+    /// cannot be had.
+    fn new(controller: &str) -> Option<Group> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
-        let Some(mount) = mount else {
-            println!("skipped: no such version 1 hierarchy is mounted");
+        let need = format!("cgroup1-{controller}");
+        let Some(mount) = hierarchy(controller) else {
+            cannot_check!(&need, "no such hierarchy");
             return None;
         };
         let dir = mount.join(format!("rowpool-{}-{next}", std::process::id()));
         match fs::create_dir(&dir) {
             Ok(()) => Some(Group { dir }),
             Err(error) => {
-                println!("skipped: {}: {error}", dir.display());
+                cannot_check!(&need, "{error}");
                 None
             }
         }
@@ -154,22 +154,11 @@ impl Drop for Group {
     }
 }
 
-/// The version 1 hierarchy of a controller.
-fn hierarchy(controller: &str) -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/mounts").ok()?;
-    let of = |line: &str| {
-        let fields: Vec<&str> = line.split(' ').collect();
-        let has = fields[2] == "cgroup" && fields[3].split(',').any(|o| o == controller);
-        has.then(|| PathBuf::from(fields[1]))
-    };
-    mounts.lines().find_map(of)
-}
-
 /// Default width and usable CPUs without any further restriction.
 fn unrestricted() -> (usize, usize) {
     let topology = Topology::detect();
     let width = Width::new(&topology, &Settings::default());
-    (width.threads, usable_cpus(&topology))
+    (width.threads, topology.usable())
 }
 
 #[test]
@@ -228,13 +217,10 @@ fn the_mask_of_this_moment() {
 #[test]
 fn quota() {
     let (threads, usable) = unrestricted();
-    if !is_root() {
-        return;
-    }
     for (percent, whole, prints) in
         [(50, 1, "0.50"), (150, 1, "1.50"), (199, 1, "1.99"), (200, 2, "2.00"), (950, 9, "9.50")]
     {
-        let Some(group) = Group::new(hierarchy("cpu")) else {
+        let Some(group) = Group::new("cpu") else {
             return;
         };
         group.set("cpu.cfs_period_us", 100_000);
@@ -249,10 +235,7 @@ fn quota() {
 /// S1: the group itself sets no limit, its parent does.
 #[test]
 fn quota_of_an_ancestor() {
-    if !is_root() {
-        return;
-    }
-    let Some(parent) = Group::new(hierarchy("cpu")) else {
+    let Some(parent) = Group::new("cpu") else {
         return;
     };
     parent.set("cpu.cfs_quota_us", 150_000);
@@ -265,10 +248,7 @@ fn quota_of_an_ancestor() {
 /// S6: a cpuset that leaves the last CPU.
 #[test]
 fn cpuset() {
-    if !is_root() {
-        return;
-    }
-    let Some(group) = Group::new(hierarchy("cpuset")) else {
+    let Some(group) = Group::new("cpuset") else {
         return;
     };
     let mems = fs::read_to_string(hierarchy("cpuset").unwrap().join("cpuset.mems")).unwrap();
@@ -278,12 +258,20 @@ fn cpuset() {
     assert!(says.starts_with(&format!("1; {}; 1; ", last())), "{says}");
 }
 
+/// Whether mounts of a process's own are to be had; said where they are not.
+fn can_mount() -> bool {
+    let probe = Command::new("unshare").args(["-m", "mount", "--bind", "/tmp", "/tmp"]).output();
+    let can = is_root() && probe.is_ok_and(|output| output.status.success());
+    if !can {
+        cannot_check!("mounts", "`unshare -m` or `mount --bind` fails");
+    }
+    can
+}
+
 /// What the child says with the tree's `sys` mounted over `/sys`, in a mount
 /// namespace of its own. `None`, with a line, where that cannot be done.
 fn says_with_sys(tree: &tree::Tree) -> Option<String> {
-    let probe = Command::new("unshare").args(["-m", "mount", "--bind", "/tmp", "/tmp"]).output();
-    if !is_root() || !probe.is_ok_and(|output| output.status.success()) {
-        println!("skipped: `unshare -m` or `mount --bind` is not to be had");
+    if !can_mount() {
         return None;
     }
     let sys = tree.root().join("sys");
@@ -302,14 +290,14 @@ fn says_with_sys(tree: &tree::Tree) -> Option<String> {
 fn mounted_hybrid() {
     let allowed: Vec<usize> = Topology::detect().allowed().iter().collect();
     let [first, .., last] = allowed[..] else {
-        println!("skipped: wants two CPUs");
+        cannot_check!("cpus", "wants two");
         return;
     };
     let tree = tree::Tree::empty();
     let online: CpuSet = allowed.iter().copied().collect();
-    tree.write("sys/devices/system/cpu/online", online.to_string().as_bytes());
-    tree.write("sys/devices/cpu_core/cpus", last.to_string().as_bytes());
-    tree.write("sys/devices/cpu_atom/cpus", first.to_string().as_bytes());
+    tree.write("sys/devices/system/cpu/online", online.to_string());
+    tree.write("sys/devices/cpu_core/cpus", last.to_string());
+    tree.write("sys/devices/cpu_atom/cpus", first.to_string());
     if let Some(says) = says_with_sys(&tree) {
         let expected = format!("1; {last}; {}; none", allowed.len());
         assert_eq!(says, expected);
@@ -321,7 +309,7 @@ fn mounted_hybrid() {
 fn mounted_large_host() {
     let allowed = Topology::detect().allowed();
     let tree = tree::Tree::empty();
-    tree.write("sys/devices/system/cpu/online", b"0-511\n");
+    tree.write("sys/devices/system/cpu/online", "0-511\n");
     if let Some(says) = says_with_sys(&tree) {
         assert_eq!(says, format!("{0}; {allowed}; {0}; none", allowed.len()));
     }
@@ -330,25 +318,45 @@ fn mounted_large_host() {
 /// S1: a quota in the root of each mounted hierarchy, as a container sees it.
 #[test]
 fn mounted_quota() {
-    let mounts = parse::cgroup_mounts(&fs::read_to_string("/proc/mounts").unwrap());
-    if mounts.is_empty() {
-        println!("skipped: no cgroups are mounted");
-        return;
-    }
     let tree = tree::Tree::empty();
-    tree.write("sys/devices/system/cpu/online", b"0-511\n");
-    for mount in &mounts {
-        let dir = mount.path.trim_start_matches('/');
-        match mount.v2 {
-            true => tree.write(&format!("{dir}/cpu.max"), b"170000 100000\n"),
-            false => tree.write(&format!("{dir}/cpu.cfs_quota_us"), b"160000\n"),
-        }
+    tree.write("sys/devices/system/cpu/online", "0-511\n");
+    let below = |mount: &PathBuf| mount.strip_prefix("/sys").unwrap().display().to_string();
+    let (v1, v2) = (hierarchy("cpu"), group::unified_mounts());
+    for mount in &v2 {
+        tree.write(&format!("sys/{}/cpu.max", below(mount)), "170000 100000\n");
     }
-    let smallest = match mounts.iter().any(|mount| !mount.v2) {
-        true => "1.60",
-        false => "1.70",
+    if let Some(mount) = &v1 {
+        tree.write(&format!("sys/{}/cpu.cfs_quota_us", below(mount)), "160000\n");
+    }
+    let smallest = match (v1, &v2[..]) {
+        (Some(_), _) => "1.60",
+        (None, [_, ..]) => "1.70",
+        (None, []) => return cannot_check!("cgroup1-cpu", "no groups are mounted"),
     };
     if let Some(says) = says_with_sys(&tree) {
         assert!(says.starts_with("1; ") && says.ends_with(&format!("; 1; {smallest}")), "{says}");
     }
+}
+
+/// S1: a container whose mount shows its own group as the root while it sees its
+/// host's paths, and a group below that.
+#[test]
+fn quota_below_a_bind_mount() {
+    let Some(outer) = Group::new("cpu").filter(|_| can_mount()) else { return };
+    let inner = outer.below("job");
+    inner.set("cpu.cfs_quota_us", 170_000);
+    let mount = hierarchy("cpu").unwrap();
+    let this = std::env::current_exe().unwrap();
+    let mut command = Command::new("unshare");
+    command
+        .args(["-m", "sh", "-ec"])
+        .arg(
+            "echo $$ > \"$0/job/cgroup.procs\"; mount --bind \"$0\" \"$1\"
+            exec \"$2\" child --exact --nocapture --test-threads 1",
+        )
+        .args([&outer.dir, &mount, &this])
+        .env(CHILD, "report");
+    let says = said(command);
+    drop(inner);
+    assert!(says.starts_with("1; ") && says.ends_with("; 1; 1.70"), "{says}");
 }

@@ -2,10 +2,11 @@
 //! its reason. Runs everywhere, since only files are read. The scenario of each
 //! is in brackets.
 
-#[path = "topology_tree.rs"]
+#[path = "common/tree.rs"]
 mod tree;
 
-use rowpool::topology::{parse, Settings, Topology, Width};
+use rowpool::topology::{Settings, Topology, Width};
+use tree::SYS;
 
 /// A Linux system. Lists are in the kernel's form.
 struct Machine {
@@ -25,27 +26,22 @@ struct Machine {
 
 fn topology(machine: &Machine) -> Topology {
     let tree = tree::Tree::empty();
-    let sys = "sys/devices/system/cpu";
     if !machine.online.is_empty() {
-        tree.write(&format!("{sys}/online"), machine.online.as_bytes());
+        tree.write(&format!("{SYS}/online"), machine.online);
     }
     for group in machine.siblings {
-        for cpu in parse::cpu_list(group).iter() {
-            let path = format!("{sys}/cpu{cpu}/topology/core_cpus_list");
-            tree.write(&path, group.as_bytes());
-        }
+        let cpus = group.trim_end_matches(['\0', '\n']);
+        tree.each(cpus, "topology/core_cpus_list", group);
     }
     for (file, cpus, content) in machine.each {
-        for cpu in parse::cpu_list(cpus).iter() {
-            tree.write(&format!("{sys}/cpu{cpu}/{file}"), content.as_bytes());
-        }
+        tree.each(cpus, file, content);
     }
     for (path, content) in machine.files {
-        tree.write(path, content.as_bytes());
+        tree.write(path, content);
     }
     if !machine.mask.is_empty() {
         let status = format!("Name:\tx\nCpus_allowed_list:\t{}\n", machine.mask);
-        tree.write("proc/self/status", status.as_bytes());
+        tree.write("proc/self/status", status);
     }
     Topology::read_from(tree.root())
 }
@@ -57,6 +53,7 @@ const P_CORES: &str = "sys/devices/cpu_core/cpus";
 const E_CORES: &str = "sys/devices/cpu_atom/cpus";
 const CAPACITY: &str = "cpu_capacity";
 const HIGHEST: &str = "acpi_cppc/highest_perf";
+const MIDR: &str = "regs/identification/midr_el1";
 const MAX_FREQ: &str = "cpufreq/cpuinfo_max_freq";
 
 #[rustfmt::skip]
@@ -123,6 +120,19 @@ const MACHINES: &[Machine] = &[
     Machine { name: "a mask that leaves one big core and the little ones", online: "0-3", mask: "0-2",
         each: &[(CAPACITY, "0-1", "400"), (CAPACITY, "2-3", "1024")],
         want: "1 of 4 CPUs: performance cores by cpu_capacity; affinity mask of 3; no quota", on: &[2], ..NONE },
+    Machine { name: "big cores at a lower clock than the little ones: their parts [S39]", online: "0-3",
+        each: &[(CAPACITY, "0-3", "1024"), (MAX_FREQ, "0-1", "2016000"), (MAX_FREQ, "2-3", "1900000"),
+            (MIDR, "0-1", "0x00000000410fd034\n"), (MIDR, "2-3", "0x00000000410fd092\n")],
+        want: "2 of 4 CPUs: performance cores by midr; no quota", on: &[2, 3], ..NONE },
+    Machine { name: "three kinds: the parts, then the clock [S39]", online: "0-5",
+        each: &[(MAX_FREQ, "0-3", "2000000"), (MAX_FREQ, "4", "1400000"), (MAX_FREQ, "5", "2000000"),
+            (MIDR, "0-3", "0x51df805e\n"), (MIDR, "4-5", "0x51df804e\n")],
+        want: "1 of 6 CPUs: performance cores by midr; no quota", on: &[5], ..NONE },
+    Machine { name: "a register that cannot be read voids that rule", online: "0-2",
+        each: &[(MAX_FREQ, "0-1", "1000000"), (MAX_FREQ, "2", "2000000"), (MIDR, "0,2", "0x410fd034"), (MIDR, "1", "410fd092")],
+        want: "1 of 3 CPUs: performance cores by max_freq; no quota", on: &[2], ..NONE },
+    Machine { name: "nothing but little cores", online: "0-3", each: &[(MIDR, "0-3", "0x410fd034")],
+        want: "4 of 4 CPUs: one per physical core, all equal; no quota", on: &[0, 1, 2, 3], ..NONE },
     // Servers.
     Machine { name: "two sockets of two last-level caches: round them before packing", online: "0-7",
         each: &[("cache/index2/level", "0-7", "2"), ("cache/index2/shared_cpu_list", "0-7", "0-7"),
@@ -173,6 +183,23 @@ const MACHINES: &[Machine] = &[
             ("proc/mounts", "cgroup /sys/fs/cgroup/cpu cgroup ro,cpu 0 0\n"),
             ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "300000"), ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000")],
         want: "3 of 4 CPUs: quota 3.00; 4 cores without it", on: &[0, 1, 2], ..NONE },
+    Machine { name: "v1 below a mount that shows the container's group: its own nested group [S1]", online: "0-3",
+        files: &[("proc/self/cgroup", "1:cpu:/docker/4f2a/job\n"), ("proc/self/mountinfo", "9 1 0:33 /docker/4f2a /cg rw - cgroup x rw,cpu\n"),
+            ("cg/cpu.cfs_quota_us", "300000"), ("cg/job/cpu.cfs_quota_us", "200000"), ("cg/docker/4f2a/job/cpu.cfs_quota_us", "100000")],
+        want: "2 of 4 CPUs: quota 2.00; 4 cores without it", on: &[0, 1], ..NONE },
+    Machine { name: "v2 below such a mount, with optional fields; the mount itself is tighter [S1]", online: "0-3",
+        files: &[("proc/self/cgroup", "0::/a b.scope/job/step\n"), ("proc/mounts", "cgroup2 /elsewhere cgroup2 rw 0 0\n"),
+            ("proc/self/mountinfo", "8 1 0:1 / / rw - ext4 /dev/vda rw\n9 1 0:33 /a\\040b.scope/ /c\\040g rw,nosuid shared:4 master:1 - cgroup2 x rw\n"),
+            ("c g/cpu.max", "300000"), ("c g/job/step/cpu.max", "350000"), ("elsewhere/cpu.max", "100000")],
+        want: "3 of 4 CPUs: quota 3.00; 4 cores without it", on: &[0, 1, 2], ..NONE },
+    Machine { name: "v2: a group beside the mount's root, whose name begins alike, leads nowhere", online: "0-3",
+        files: &[("proc/self/cgroup", "0::/pod12/job\n"), ("proc/self/mountinfo", "9 1 0:33 /pod1 /cg rw - cgroup2 x rw\n"),
+            ("cg/2/job/cpu.max", "100000"), ("cg/job/cpu.max", "100000"), ("cg/pod12/job/cpu.max", "100000")],
+        want: "4 of 4 CPUs: one per physical core, all equal; no quota", on: &[0, 1, 2, 3], ..NONE },
+    Machine { name: "mountinfo without cgroups: proc/mounts", online: "0-3",
+        files: &[("proc/self/mountinfo", "8 1 0:1 / / rw - ext4 /dev/vda rw\nshort\n9 1 0:2 / /x rw - cgroup2\n"),
+            ("proc/mounts", "cgroup2 /cg cgroup2 rw 0 0\n"), ("cg/cpu.max", "100000")],
+        want: "1 of 4 CPUs: quota 1.00; 4 cores without it", on: &[0], ..NONE },
     Machine { name: "quotas in both versions: the smaller, whichever comes first [S1]", online: "0-7",
         files: &[("proc/mounts", "cgroup /v1 cgroup rw,cpu 0 0\ncgroup2 /v2 cgroup2 rw 0 0\ncgroup2 /v3 cgroup2 rw 0 0\n"),
             ("v1/cpu.cfs_quota_us", "300000"), ("v2/cpu.max", "250000"), ("v3/cpu.max", "500000 100000")],

@@ -1,13 +1,13 @@
 //! Settings, placement, weights and bounds over small made-up systems.
 
-#[path = "topology_tree.rs"]
+#[path = "common/tree.rs"]
 mod tree;
+#[path = "../examples/topology/warn.rs"]
+mod warn;
 
-use rowpool::topology::{
-    placement, usable_cpus, warnings, Reason, Settings, Topology, Width, FULL_CAPACITY,
-};
-
-const SYS: &str = "sys/devices/system/cpu";
+use rowpool::topology::{Reason, Settings, Topology, Width, FULL_CAPACITY};
+use tree::SYS;
+use warn::warnings;
 
 /// 4 P-cores with SMT on CPUs 0 to 7 and 4 E-cores on 8 to 11; then `more`.
 fn hybrid(more: &[(&str, &str)]) -> Topology {
@@ -54,7 +54,6 @@ fn zero_threads_are_no_setting() {
 fn wider_than_the_performance_cores() {
     let topology = hybrid(&[]);
     let order = [0, 2, 4, 6, 8, 9, 10, 11, 1, 3, 5, 7];
-    assert_eq!(placement(&topology), order);
     for threads in 1..=12 {
         assert_eq!(Width::new(&topology, &set(threads)).cpus, order[..threads]);
     }
@@ -116,34 +115,16 @@ fn capacities_are_the_systems_where_it_has_them() {
     assert_eq!(width.weights(3), Some(vec![1024, 1000, 860]));
 }
 
-/// S26, S28: the caller is never bound, nor a slot to an id that aborts.
-#[test]
-fn what_may_be_bound() {
-    let width = Width::new(&hybrid(&[]), &set(20));
-    assert_eq!(width.pin(0), None);
-    assert_eq!(width.pin(1), Some(2));
-    assert_eq!(width.pin(11), Some(7));
-    assert_eq!(width.pin(12), None);
-    assert_eq!(width.pin(usize::MAX), None);
-
-    let tree = tree::Tree::empty();
-    tree.write(&format!("{SYS}/online"), b"1022-1025");
-    let large = Width::new(&Topology::read_from(tree.root()), &Settings::default());
-    assert_eq!(large.cpus, [1022, 1023, 1024, 1025]);
-    let pins: Vec<_> = (0..4).map(|slot| large.pin(slot)).collect();
-    assert_eq!(pins, [None, Some(1023), None, None]);
-}
-
 /// S1, S6: siblings and E-cores can be used, CPUs outside of the mask cannot.
 #[test]
 fn the_bound_of_the_active_width() {
     let quota = ("sys/fs/cgroup/cpu.max", "350000 100000");
     let mask = ("proc/self/status", "Cpus_allowed_list:\t1,9-10,40");
-    assert_eq!(usable_cpus(&hybrid(&[])), 12);
-    assert_eq!(usable_cpus(&hybrid(&[quota])), 3);
-    assert_eq!(usable_cpus(&hybrid(&[mask])), 3);
+    assert_eq!(hybrid(&[]).usable(), 12);
+    assert_eq!(hybrid(&[quota]).usable(), 3);
+    assert_eq!(hybrid(&[mask]).usable(), 3);
     let half = ("sys/fs/cgroup/cpu.max", "50000 100000");
-    assert_eq!(usable_cpus(&hybrid(&[mask, half])), 1);
+    assert_eq!(hybrid(&[mask, half]).usable(), 1);
 }
 
 #[test]

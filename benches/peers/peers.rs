@@ -6,226 +6,166 @@
 
 #[path = "../support/barrier_pool.rs"]
 mod barrier_pool;
-#[path = "../scenes/mod.rs"]
-mod scenes;
+#[path = "../scenarios/mod.rs"]
+mod scenarios;
 #[path = "../support/mod.rs"]
 mod support;
 
 use barrier_pool::CANDLE;
 use paralight::prelude::*;
-use scenes::Cast;
+use scenarios::Candidates;
 use std::ops::Range;
-use support::candidate::{ROWPOOL, ROWPOOL_COMMON, ROWPOOL_TWICE, SERIAL, YARDSTICK};
-use support::fork::{share, Body, Candidate, Common, InTurn, Pool, Shared};
+use support::candidate::{LIMIT, ROWPOOL, ROWPOOL_COMMON, SERIAL, YARDSTICK};
+use support::fork::{candidate, share, Body, Candidate, Common, Pool, Shared, With};
 use support::token::{Format, Token};
-use support::token_table::{Ratio, Way};
-use support::who::empty_slots;
 use support::{fork_table, rounds, token_table, wanted};
 
 const PEERS: [Candidate; 7] = [CANDLE, FORTE, FORTE_JOIN, MICROPOOL, PARALIGHT, SPINDLE, ZERO_POOL];
 
 /// Of the peers the one that is not lost as soon as a thread is late.
-const CAST: Cast<'_> = Cast {
+const CANDIDATES: Candidates<'_> = Candidates {
     all: &[SERIAL, ROWPOOL, MICROPOOL, YARDSTICK],
     yardstick: YARDSTICK.name,
-    twice: &[(ROWPOOL_TWICE, ROWPOOL), (MICROPOOL_TWICE, MICROPOOL)],
+    twice: &[ROWPOOL, MICROPOOL],
     beside: &[MICROPOOL],
     common: &[ROWPOOL_COMMON, MICROPOOL_COMMON],
 };
 
 fn main() {
-    scenes::play_role(&CAST);
+    scenarios::run_child(&CANDIDATES);
     std::env::set_var("CANDLE_NUM_THREADS", "2");
     if wanted("fork_table") {
         let candidates: Vec<Candidate> = [ROWPOOL, YARDSTICK].into_iter().chain(PEERS).collect();
         fork_table::print("Empty regions, T = 2", &candidates, rounds(15));
     }
     if wanted("gemv_table") {
-        let ways = [SERIAL, ROWPOOL, YARDSTICK].into_iter().chain(PEERS).map(Way::Regions);
-        let ways: Vec<Way> = ways.chain([Way::Limit(YARDSTICK)]).collect();
-        let ratio = |under, least| Ratio { over: ROWPOOL.name, under, least };
-        let mut ratios =
-            vec![ratio(YARDSTICK.name, Some(0.98)), ratio(Way::Limit(YARDSTICK).name(), None)];
-        ratios.extend(PEERS.map(|peer| ratio(peer.name, Some(1.0))));
-        token_table::print(
-            "Token, T = 2",
-            &mut Token::new(Format::Q8_0),
-            &ways,
-            &ratios,
-            rounds(25),
-        );
+        let ways = [SERIAL, ROWPOOL, YARDSTICK].into_iter().chain(PEERS).chain([LIMIT]);
+        let ways: Vec<Candidate> = ways.collect();
+        let mut ratios = vec![(ROWPOOL, YARDSTICK, Some(0.98)), (ROWPOOL, LIMIT, None)];
+        ratios.extend(PEERS.map(|peer| (ROWPOOL, peer, Some(1.0))));
+        let mut token = Token::new(Format::Q8_0);
+        token_table::print("Token, T = 2", &mut token, &ways, &ratios, rounds(25));
     }
-    scenes::play(&CAST);
+    scenarios::run(&CANDIDATES);
 }
 
 /// The caller is one of the pool's workers.
-const FORTE: Candidate = Candidate { name: "forte broadcast", threads: 2, open: forte };
-const FORTE_JOIN: Candidate = Candidate { name: "forte join", threads: 2, open: forte_join };
-static FORTE_POOL: forte::ThreadPool = forte::ThreadPool::new();
+const FORTE: Candidate =
+    Candidate { name: "forte broadcast", threads: 2, open: |n, body| forte(n, false, body), twice: None };
+const FORTE_JOIN: Candidate =
+    Candidate { name: "forte join", threads: 2, open: |n, body| forte(n, true, body), twice: None };
 
-fn forte(threads: usize, body: Body<'_>) {
-    FORTE_POOL.resize_to(threads - 1);
-    FORTE_POOL.with_worker(|worker| body(&mut Forte { worker, join: false }));
-    FORTE_POOL.depopulate();
-}
-
-fn forte_join(threads: usize, body: Body<'_>) {
-    FORTE_POOL.resize_to(threads - 1);
-    FORTE_POOL.with_worker(|worker| body(&mut Forte { worker, join: true }));
-    FORTE_POOL.depopulate();
+fn forte(threads: usize, join: bool, body: Body<'_>) {
+    static POOL: forte::ThreadPool = forte::ThreadPool::new();
+    POOL.resize_to(threads - 1);
+    POOL.with_worker(|worker| body(&mut Forte { worker, threads, join }));
+    POOL.depopulate();
 }
 
 struct Forte<'a> {
     worker: &'a forte::Worker,
+    threads: usize,
     join: bool,
 }
 
 impl Pool for Forte<'_> {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        if self.join {
-            self.worker.join(|_| rows(share(items, 2, 0)), |_| rows(share(items, 2, 1)));
-        } else {
-            self.worker.broadcast(move |own| rows(share(items, own.participants, own.index)));
-        }
+    fn width(&self) -> usize {
+        self.threads
     }
 
-    fn empty(&mut self, _: usize) {
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
         if self.join {
-            self.worker.join(|_| empty_slots(0..1), |_| empty_slots(1..2));
+            self.worker.join(|_| slot(0), |_| slot(1));
         } else {
-            self.worker.broadcast(|own| empty_slots(own.index..own.index + 1));
+            self.worker.broadcast(move |own| slot(own.index));
         }
     }
 }
 
-const MICROPOOL: Candidate = Candidate {
-    name: "micropool",
-    threads: 2,
-    open: |threads, body| body(&mut Micropool::new(threads)),
-};
-
-const MICROPOOL_TWICE: Candidate = Candidate {
-    name: "two micropools",
-    threads: 2,
-    open: |threads, body| body(&mut InTurn::new(|| Micropool::new(threads))),
-};
-
+const MICROPOOL: Candidate = candidate!("micropool", |threads| micropool(threads));
 const MICROPOOL_COMMON: Common =
-    Common { name: MICROPOOL.name, open: |body| body(&Micropool::new(MICROPOOL.threads)) };
+    Common { name: MICROPOOL.name, open: |body| body(&micropool(MICROPOOL.threads)) };
 
-struct Micropool {
-    pool: micropool::ThreadPool,
-    threads: usize,
+type Micropool = With<micropool::ThreadPool>;
+
+fn micropool(threads: usize) -> Micropool {
+    With(micropool::ThreadPoolBuilder::default().num_threads(threads - 1).build(), threads)
 }
 
-impl Micropool {
-    fn new(threads: usize) -> Micropool {
-        let pool = micropool::ThreadPoolBuilder::default().num_threads(threads - 1).build();
-        Micropool { pool, threads }
-    }
+fn micropool_slots(With(pool, threads): &Micropool, slot: impl Fn(usize) + Send + Sync) {
+    (0..*threads).into_par_iter().with_thread_pool(pool.split_per_item()).for_each(slot);
 }
 
 impl Shared for Micropool {
     fn region(&self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync)) {
-        let threads = self.threads;
-        let slots = (0..threads).into_par_iter().with_thread_pool(self.pool.split_per_item());
-        slots.for_each(move |slot| rows(share(items, threads, slot)));
+        micropool_slots(self, |slot| rows(share(items, self.1, slot)));
     }
 }
 
 impl Pool for Micropool {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        let threads = self.threads;
-        let slots = (0..threads).into_par_iter().with_thread_pool(self.pool.split_per_item());
-        slots.for_each(move |slot| rows(share(items, threads, slot)));
+    fn width(&self) -> usize {
+        self.1
     }
 
-    fn empty(&mut self, slots: usize) {
-        let slots = (0..slots).into_par_iter().with_thread_pool(self.pool.split_per_item());
-        slots.for_each(|slot| empty_slots(slot..slot + 1));
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        micropool_slots(self, slot);
     }
 }
 
-const PARALIGHT: Candidate = Candidate { name: "paralight", threads: 2, open: paralight };
+const PARALIGHT: Candidate = candidate!("paralight", |threads| paralight(threads));
 
-fn paralight(threads: usize, body: Body<'_>) {
+fn paralight(threads: usize) -> With<ThreadPool> {
     let pool = ThreadPoolBuilder {
         num_threads: threads.try_into().expect("above 0"),
         range_strategy: RangeStrategy::Fixed,
         cpu_pinning: CpuPinningPolicy::No,
     };
-    body(&mut Paralight { pool: pool.build(), threads });
+    With(pool.build(), threads)
 }
 
-struct Paralight {
-    pool: ThreadPool,
-    threads: usize,
-}
-
-impl Pool for Paralight {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        let threads = self.threads;
-        let slots = (0..threads).into_par_iter().with_thread_pool(&mut self.pool);
-        slots.for_each(move |slot| rows(share(items, threads, slot)));
+impl Pool for With<ThreadPool> {
+    fn width(&self) -> usize {
+        self.1
     }
 
-    fn empty(&mut self, slots: usize) {
-        let slots = (0..slots).into_par_iter().with_thread_pool(&mut self.pool);
-        slots.for_each(|slot| empty_slots(slot..slot + 1));
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        (0..self.1).into_par_iter().with_thread_pool(&mut self.0).for_each(slot);
     }
 }
 
 /// On a rayon pool, which it takes over for the time of its lock.
-const SPINDLE: Candidate = Candidate { name: "spindle", threads: 2, open: spindle };
+const SPINDLE: Candidate = Candidate { name: "spindle", threads: 2, open: spindle, twice: None };
 
 fn spindle(threads: usize, body: Body<'_>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let locked = || spindle::with_lock(threads, || body(&mut Spindle { threads }));
+    let locked = || spindle::with_lock(threads, || body(&mut Spindle(threads)));
     pool.expect("rayon starts").install(locked);
 }
 
-struct Spindle {
-    threads: usize,
-}
-
+struct Spindle(usize);
 impl Pool for Spindle {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        let threads = self.threads;
-        spindle::for_each_raw(threads, move |slot| rows(share(items, threads, slot)));
+    fn width(&self) -> usize {
+        self.0
     }
 
-    fn empty(&mut self, slots: usize) {
-        spindle::for_each_raw(slots, |slot| empty_slots(slot..slot + 1));
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        spindle::for_each_raw(self.0, slot);
     }
 }
 
-const ZERO_POOL: Candidate = Candidate { name: "zero-pool", threads: 2, open: zero_pool };
+const ZERO_POOL: Candidate = candidate!("zero-pool", |threads| zero_pool(threads));
 
-fn zero_pool(threads: usize, body: Body<'_>) {
-    let workers = threads.try_into().expect("above 0");
-    body(&mut Zero { pool: zero_pool::ZeroPool::with_workers(workers), threads });
+fn zero_pool(threads: usize) -> With<zero_pool::ZeroPool> {
+    With(zero_pool::ZeroPool::with_workers(threads.try_into().expect("above 0")), threads)
 }
 
-struct Zero {
-    pool: zero_pool::ZeroPool,
-    threads: usize,
-}
-
-/// A slot of a region.
-struct Task<'a, F> {
-    rows: &'a F,
-    range: Range<usize>,
-}
-
-impl Pool for Zero {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        let task = |slot| Task { rows: &rows, range: share(items, self.threads, slot) };
-        let tasks: Vec<Task<'_, F>> = (0..self.threads).map(task).collect();
-        self.pool.run(|task: &Task<'_, F>| (task.rows)(task.range.clone()), &tasks);
+impl Pool for With<zero_pool::ZeroPool> {
+    fn width(&self) -> usize {
+        self.1
     }
 
-    fn empty(&mut self, slots: usize) {
-        let slots: Vec<usize> = (0..slots).collect();
-        self.pool.run(|slot: &usize| empty_slots(*slot..slot + 1), &slots);
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        let tasks: Vec<(usize, &F)> = (0..self.1).map(|at| (at, &slot)).collect();
+        self.0.run(|task: &(usize, &F)| task.1(task.0), &tasks);
     }
 }

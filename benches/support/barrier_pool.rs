@@ -5,39 +5,41 @@
 #![allow(dead_code)]
 
 use crate::support::candidate::BARRIER_POOLS;
-use crate::support::fork::{share, Candidate, Pool};
-use crate::support::who::empty_slots;
+use crate::support::fork::{candidate, Candidate, Pool};
 use candle_core::utils::barrier_pool;
 use std::ops::Range;
 
 /// A range for each thread.
-pub const CANDLE: Candidate =
-    Candidate { name: BARRIER_POOLS[0], threads: 2, open: |_, body| body(&mut Candle) };
+pub const CANDLE: Candidate = candidate!(BARRIER_POOLS[0], |_| Candle);
+/// As candle calls it itself: eight chunks a thread, whoever comes takes one.
+pub const CANDLE_CHUNKED: Candidate = candidate!(BARRIER_POOLS[1], |_| Chunked);
+
+fn width() -> usize {
+    barrier_pool().n_workers() + 1
+}
 
 struct Candle;
 impl Pool for Candle {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        let pool = barrier_pool();
-        let width = pool.n_workers() + 1;
-        pool.execute(move |slot| rows(share(items, width, slot)));
+    fn width(&self) -> usize {
+        width()
     }
 
-    fn empty(&mut self, _: usize) {
-        barrier_pool().execute(|slot| empty_slots(slot..slot + 1));
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        barrier_pool().execute(slot);
     }
 }
 
-/// As candle calls it itself: eight chunks a thread, whoever comes takes one.
-pub const CANDLE_CHUNKED: Candidate =
-    Candidate { name: BARRIER_POOLS[1], threads: 2, open: |_, body| body(&mut Chunked) };
-
 struct Chunked;
 impl Pool for Chunked {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        barrier_pool().execute_chunked(items, rows);
+    fn width(&self) -> usize {
+        width()
     }
 
-    fn empty(&mut self, slots: usize) {
-        barrier_pool().execute_chunked(slots, empty_slots);
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        barrier_pool().execute_chunked(width(), move |slots| slots.for_each(&slot));
+    }
+
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
+        barrier_pool().execute_chunked(items, rows);
     }
 }

@@ -1,58 +1,55 @@
 //! rowpool, and what needs no crate: serial code, scoped threads, the yardstick.
 
-use super::fork::{share, Candidate, Common, Fork, InTurn, Pool, Shared};
-use super::who::empty_slots;
+use super::fork::{candidate, Candidate, Common, Fork, Pool, Shared};
+use super::token::{ForEachRow, RowFn, Token};
 use super::yardstick::Yardstick;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Runs everything on the caller.
-pub const SERIAL: Candidate =
-    Candidate { name: "serial", threads: 1, open: |_, body| body(&mut Serial) };
+pub const SERIAL: Candidate = Candidate { threads: 1, ..candidate!("serial", |_| Serial) };
 
 struct Serial;
 impl Pool for Serial {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        rows(0..items);
+    fn width(&self) -> usize {
+        1
     }
 
-    fn empty(&mut self, slots: usize) {
-        empty_slots(0..slots);
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        slot(0);
     }
 }
 
 /// rowpool, told nothing about the work.
-pub const ROWPOOL: Candidate =
-    Candidate { name: "rowpool", threads: 2, open: |threads, body| body(&mut rowpool(threads)) };
-
+pub const ROWPOOL: Candidate = candidate!("rowpool", |threads| rowpool(threads));
 /// The same with more threads than this machine has cores.
 pub const ROWPOOL_OVER: Candidate = Candidate { name: "rowpool, 4 threads", threads: 4, ..ROWPOOL };
+/// For several callers; as it is, and as a pool with one caller would be shared.
+pub const ROWPOOL_COMMON: Common =
+    Common { name: ROWPOOL.name, open: |body| body(&rowpool(ROWPOOL.threads)) };
+pub const ROWPOOL_MUTEX: Common = Common {
+    name: "rowpool, a mutex around it",
+    open: |body| body(&Mutex::new(rowpool(ROWPOOL.threads))),
+};
 
 pub fn rowpool(threads: usize) -> rowpool::Pool {
     rowpool::Pool::new(threads).expect("a narrow pool")
 }
 
 impl Pool for rowpool::Pool {
+    fn width(&self) -> usize {
+        self.num_threads()
+    }
+
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        self.for_each_range(self.num_threads(), move |slots| slots.for_each(&slot));
+    }
+
     fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
         self.for_each_range(items, rows);
     }
-
-    fn empty(&mut self, slots: usize) {
-        self.for_each_range(slots, empty_slots);
-    }
 }
-
-/// Two of them.
-pub const ROWPOOL_TWICE: Candidate = Candidate {
-    name: "two rowpools",
-    threads: 2,
-    open: |threads, body| body(&mut InTurn::new(|| rowpool(threads))),
-};
-
-/// For several callers.
-pub const ROWPOOL_COMMON: Common =
-    Common { name: ROWPOOL.name, open: |body| body(&rowpool(ROWPOOL.threads)) };
 
 impl Shared for rowpool::Pool {
     fn region(&self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync)) {
@@ -61,85 +58,123 @@ impl Shared for rowpool::Pool {
 }
 
 /// rowpool's drop-in module on the process-wide pool, a row for each thread.
-pub const ROWPOOL_THREADS: Candidate = Candidate {
-    name: "rowpool::threads",
-    threads: 2,
-    open: |threads, body| body(&mut RowpoolThreads { threads }),
-};
+pub const ROWPOOL_THREADS: Candidate =
+    candidate!("rowpool::threads", |threads| RowpoolThreads(threads));
 
-struct RowpoolThreads {
-    threads: usize,
-}
-
-/// Multiply-adds from which ferrox's gate opens; an empty region claims them.
-pub const GATE: usize = 256_000;
-
+struct RowpoolThreads(usize);
 impl Pool for RowpoolThreads {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, ops: usize, rows: F) {
-        let width = self.threads;
-        let cols = if ops == 0 { GATE } else { items * ops }.div_ceil(width);
-        let row = move |slot, _: &mut f32| rows(share(items, width, slot));
-        rowpool::threads::for_each_row(&mut [0.0; 64], width, cols, row);
+    fn width(&self) -> usize {
+        self.0
     }
 
-    fn empty(&mut self, slots: usize) {
-        let row = |slot, _: &mut f32| empty_slots(slot..slot + 1);
-        rowpool::threads::for_each_row(&mut [0.0; 64], slots, GATE.div_ceil(slots), row);
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, ops: usize, slot: F) {
+        let row = move |at, _: &mut f32| slot(at);
+        rowpool::threads::for_each_row(&mut [0.0; 64], self.0, columns(ops, self.0), row);
+    }
+}
+
+/// Columns of so many rows for so many multiply-adds; ferrox's gate opens from
+/// 256 000 on, which an empty region claims.
+pub fn columns(ops: usize, rows: usize) -> usize {
+    (if ops == 0 { 256_000 } else { ops }).div_ceil(rows)
+}
+
+/// The token by `rowpool::gemv`.
+pub const GEMV: Candidate = candidate!("rowpool::gemv", |threads| Gemv(rowpool(threads)));
+
+struct Gemv(rowpool::Pool);
+impl Pool for Gemv {
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, ops: usize, slot: F) {
+        self.0.slots(ops, slot);
+    }
+
+    fn step(&mut self, token: &mut Token) {
+        token.by_gemv(&self.0);
+    }
+}
+
+/// The token by a closure for each row, as ferrox calls its pool: hence by the
+/// kernel of one row, which is slower.
+pub struct ByRow(pub ForEachRow);
+pub const SERIAL_BY_ROW: Candidate = candidate!("serial, by row", |_| ByRow(|rows, _, f| {
+    rows.iter_mut().enumerate().for_each(|(row, out)| f(row, out));
+}));
+pub const ROWPOOL_BY_ROW: Candidate =
+    candidate!("rowpool::threads, by row", |_| ByRow(|rows: &mut [f32], cols, f: RowFn<'_>| {
+        rowpool::threads::for_each_row(rows, rows.len(), cols, f);
+    }));
+
+impl Pool for ByRow {
+    fn width(&self) -> usize {
+        1
+    }
+
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        (self.0)(&mut [0.0], columns(0, 1), &|at, _| slot(at));
+    }
+
+    fn step(&mut self, token: &mut Token) {
+        token.by_row(self.0);
     }
 }
 
 /// The bare spin pool.
-pub const YARDSTICK: Candidate = Candidate {
-    name: "yardstick (bare spin pool)",
-    threads: 2,
-    open: |threads, body| body(&mut Yardstick::new(threads)),
-};
-
-pub const YARDSTICK_TWICE: Candidate = Candidate {
-    name: "two yardsticks",
-    threads: 2,
-    open: |threads, body| body(&mut InTurn::new(|| Yardstick::new(threads))),
-};
-
+pub const YARDSTICK: Candidate =
+    candidate!("yardstick (bare spin pool)", |threads| Yardstick::new(threads));
 pub const YARDSTICK_COMMON: Common = Common {
     name: "yardstick, a mutex around it",
     open: |body| body(&Mutex::new(Yardstick::new(YARDSTICK.threads))),
 };
 
-impl Pool for Yardstick {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        self.region(items, &rows);
+/// One region for the whole token, in which each thread does its rows of all the
+/// matrices: what no pool can beat.
+pub const LIMIT: Candidate =
+    candidate!("limit (no regions)", |threads| Limit(Yardstick::new(threads)));
+
+struct Limit(Yardstick);
+impl Pool for Limit {
+    fn width(&self) -> usize {
+        self.0.width()
     }
 
-    fn empty(&mut self, slots: usize) {
-        self.region(slots, &empty_slots);
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, ops: usize, slot: F) {
+        self.0.slots(ops, slot);
+    }
+
+    fn step(&mut self, token: &mut Token) {
+        token.limit(&mut self.0);
+    }
+}
+
+impl Pool for Yardstick {
+    fn width(&self) -> usize {
+        Yardstick::width(self)
+    }
+
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        self.region(&slot);
     }
 }
 
 /// `std::thread::scope`, a thread for each range but the first.
-pub const SCOPE: Candidate = Candidate {
-    name: "std::thread::scope",
-    threads: 2,
-    open: |threads, body| body(&mut Scope { threads }),
-};
+pub const SCOPE: Candidate = candidate!("std::thread::scope", |threads| Scope(threads));
 
-struct Scope {
-    threads: usize,
-}
-
+struct Scope(usize);
 impl Pool for Scope {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        let (threads, rows) = (self.threads, &rows);
-        std::thread::scope(|scope| {
-            for slot in 1..threads {
-                scope.spawn(move || rows(share(items, threads, slot)));
-            }
-            rows(share(items, threads, 0));
-        });
+    fn width(&self) -> usize {
+        self.0
     }
 
-    fn empty(&mut self, slots: usize) {
-        self.run(slots, 0, empty_slots);
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        let slot = &slot;
+        std::thread::scope(|scope| {
+            (1..self.0).for_each(|at| drop(scope.spawn(move || slot(at))));
+            slot(0);
+        });
     }
 }
 
@@ -157,9 +192,9 @@ pub fn busy(time: Duration) {
 }
 
 /// Opens empty regions until the pool's threads run on cores of their own.
-pub fn warm_up(pool: &mut dyn Fork, threads: usize, time: Duration) {
+pub fn warm_up(pool: &mut dyn Fork, time: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < time {
-        pool.empty(threads);
+        pool.empty();
     }
 }

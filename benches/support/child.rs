@@ -16,9 +16,9 @@ const SWEEPER: &str = "sweeper";
 /// What a child says when it is at work.
 const READY: &str = "ready";
 
-/// To be called first of all by a bench that has children: plays the role if
+/// To be called first of all by a bench that has children: runs the role if
 /// this is one. Roles other than a hog's are the bench's.
-pub fn play(role: impl FnOnce(&str)) {
+pub fn run(role: impl FnOnce(&str)) {
     let Ok(own) = std::env::var(ROLE) else {
         return;
     };
@@ -96,8 +96,14 @@ static LIVE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 impl Child {
     /// Starts one. It gets the same arguments, so that it is short when we are.
     pub fn start(role: &str) -> std::io::Result<Child> {
+        Child::start_with(role, &[])
+    }
+
+    /// The same, with some of the environment of its own.
+    pub fn start_with(role: &str, env: &[(&str, &str)]) -> std::io::Result<Child> {
         let mut process = Command::new(std::env::current_exe()?)
             .args(std::env::args_os().skip(1))
+            .envs(env.iter().copied())
             .env(ROLE, role)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

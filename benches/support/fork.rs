@@ -1,53 +1,63 @@
 //! Pools as the benches drive them, all by the same calls.
 
 use super::token::{Paced, Token};
-use super::who::empty_slots;
+use super::who::empty_slot;
 use std::hint::black_box;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A pool that is up.
-pub trait Pool {
-    /// One region over `0..items`, each item `ops` multiply-adds, in one range
-    /// per thread. The pool gets the closure itself, as programs would hand it
-    /// over: a box or reference around it costs a cache line.
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, ops: usize, rows: F);
+pub trait Pool: Sized {
+    /// Threads that share a region, the caller's included.
+    fn width(&self) -> usize;
 
-    /// A region of `slots` times `empty_slots`, by a closure that captures
-    /// nothing: one that does lies on the caller's stack, one more line that
-    /// the others have to fetch.
-    fn empty(&mut self, slots: usize);
+    /// One region of `ops` multiply-adds (0: it is empty): calls `slot` once for
+    /// each number below the width. The pool gets the closure itself, as programs
+    /// would hand it over: a box or reference around it costs a cache line.
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, ops: usize, slot: F);
+
+    /// One region over `0..items`, each item `ops` multiply-adds, in one range
+    /// per thread.
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, ops: usize, rows: F) {
+        let width = self.width();
+        self.slots(items * ops, move |slot| rows(share(items, width, slot)));
+    }
+
+    /// One step of the token: a region for each matrix, where nothing else is
+    /// what is to be measured.
+    fn step(&mut self, token: &mut Token) {
+        token.decode(self);
+    }
 }
 
 /// A [`Pool`], whichever: what the benches do with it.
 pub trait Fork {
-    /// One empty region.
-    fn empty(&mut self, slots: usize);
-    /// One empty region by a closure that captures something, as real ones do.
-    fn captured(&mut self, slots: usize);
+    /// One empty region, by a closure that captures nothing.
+    fn empty(&mut self);
+    /// One empty region by a closure that captures something, as real ones do: on
+    /// the caller's stack that is one more line for the others to fetch.
+    fn captured(&mut self);
     /// One region.
     fn region(&mut self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync));
-    /// One step of the token: a region for each matrix.
+    /// One step of the token.
     fn decode(&mut self, token: &mut Token);
     /// The same with the clock read at each region; given up after `limit`.
     fn paced(&mut self, token: &mut Token, limit: Duration) -> Paced;
     /// The regions of all matrices of one shape; how many there are.
     fn shape(&mut self, token: &mut Token, shape: (usize, usize)) -> usize;
-    /// One step in one region.
-    fn limit(&mut self, token: &mut Token, threads: usize);
 }
 
 impl<P: Pool> Fork for P {
-    fn empty(&mut self, slots: usize) {
-        Pool::empty(self, slots);
+    fn empty(&mut self) {
+        self.slots(0, empty_slot);
     }
 
-    fn captured(&mut self, slots: usize) {
+    fn captured(&mut self) {
         let captured = black_box(1);
-        self.run(slots, 0, move |slots| {
+        self.slots(0, move |slot| {
             black_box(captured);
-            empty_slots(slots);
+            empty_slot(slot);
         });
     }
 
@@ -56,7 +66,7 @@ impl<P: Pool> Fork for P {
     }
 
     fn decode(&mut self, token: &mut Token) {
-        token.decode(self);
+        self.step(token);
     }
 
     fn paced(&mut self, token: &mut Token, limit: Duration) -> Paced {
@@ -65,10 +75,6 @@ impl<P: Pool> Fork for P {
 
     fn shape(&mut self, token: &mut Token, shape: (usize, usize)) -> usize {
         token.shape(self, shape)
-    }
-
-    fn limit(&mut self, token: &mut Token, threads: usize) {
-        token.limit(self, threads);
     }
 }
 
@@ -90,6 +96,8 @@ pub struct Candidate {
     /// drops the pool: several of them spin for ever, and must not while others
     /// are measured.
     pub open: fn(threads: usize, Body<'_>),
+    /// The same with two pools that are used in turn.
+    pub twice: Option<fn(threads: usize, Body<'_>)>,
 }
 
 impl Candidate {
@@ -98,30 +106,46 @@ impl Candidate {
     }
 }
 
-/// Two pools of a kind, used in turn, region by region.
-pub struct InTurn<P> {
-    pools: [P; 2],
-    next: usize,
+/// The candidate of a pool at two threads: `candidate!("name", |threads| pool)`.
+macro_rules! candidate {
+    ($name:expr, |$threads:pat_param| $pool:expr) => {
+        $crate::support::fork::Candidate {
+            name: $name,
+            threads: 2,
+            open: |$threads, body| body(&mut $pool),
+            twice: Some(|$threads, body| {
+                body(&mut $crate::support::fork::InTurn::new(|| $pool));
+            }),
+        }
+    };
 }
+pub(crate) use candidate;
+
+/// A pool of another's type, with its width.
+pub struct With<P>(pub P, pub usize);
+
+/// Two pools of a kind, used in turn, region by region.
+pub struct InTurn<P>([P; 2]);
 
 impl<P> InTurn<P> {
     pub fn new(pool: impl Fn() -> P) -> InTurn<P> {
-        InTurn { pools: [pool(), pool()], next: 0 }
-    }
-
-    fn next(&mut self) -> &mut P {
-        self.next = 1 - self.next;
-        &mut self.pools[self.next]
+        InTurn([pool(), pool()])
     }
 }
 
 impl<P: Pool> Pool for InTurn<P> {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, ops: usize, rows: F) {
-        self.next().run(items, ops, rows);
+    fn width(&self) -> usize {
+        self.0[0].width()
     }
 
-    fn empty(&mut self, slots: usize) {
-        Pool::empty(self.next(), slots);
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, ops: usize, slot: F) {
+        self.0.swap(0, 1);
+        self.0[0].slots(ops, slot);
+    }
+
+    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, ops: usize, rows: F) {
+        self.0.swap(0, 1);
+        self.0[0].run(items, ops, rows);
     }
 }
 
@@ -137,12 +161,9 @@ impl<P: Pool + Send> Shared for Mutex<P> {
     }
 }
 
-/// What is measured on a pool with several callers.
-pub type SharedBody<'a> = &'a mut dyn FnMut(&dyn Shared);
-
 /// A pool for several callers to be measured; as [`Candidate`], at two threads.
 #[derive(Clone, Copy)]
 pub struct Common {
     pub name: &'static str,
-    pub open: fn(SharedBody<'_>),
+    pub open: fn(&mut dyn FnMut(&dyn Shared)),
 }

@@ -4,12 +4,15 @@
 // Each bench uses a part of it.
 #![allow(dead_code)]
 
+use std::time::Duration;
+
 pub mod candidate;
 pub mod cgroup;
 pub mod child;
 pub mod fork;
 pub mod fork_table;
 pub mod machine;
+pub mod report;
 pub mod rounds;
 pub mod stats;
 pub mod token;
@@ -17,7 +20,7 @@ pub mod token_table;
 pub mod who;
 pub mod yardstick;
 
-/// Whether everything is to run once, quickly: `cargo bench -- --test`, `cargo
+/// Whether everything is to run once, quickly: `cargo bench -p rowpool-bench -- --test`, `cargo
 /// test --benches`. Figures mean nothing then.
 pub fn short() -> bool {
     let mut args = std::env::args();
@@ -31,7 +34,7 @@ pub fn short() -> bool {
 }
 
 /// Whether a table was asked for: all of them are without a filter
-/// (`cargo bench --bench gemv -- FILTER`).
+/// (`cargo bench -p rowpool-bench --bench gemv -- FILTER`).
 pub fn wanted(table: &str) -> bool {
     let mut args = std::env::args().skip(1);
     match args.next() {
@@ -49,6 +52,15 @@ pub fn rounds(usual: usize) -> usize {
     } else {
         set.unwrap_or(usual)
     }
+}
+
+/// So many ms, or a small part of them in short form.
+pub fn time(ms: u64) -> Duration {
+    Duration::from_micros(if short() { 20 } else { 1000 } * ms)
+}
+
+pub fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }
 
 /// Says whether a requirement of the project is met; nothing fails by it.

@@ -3,56 +3,32 @@
 
 #![allow(dead_code)]
 
-use crate::support::candidate::GATE;
-use crate::support::fork::{share, Body, Candidate, Common, InTurn, Pool, Shared};
+use crate::support::candidate::{columns, ByRow};
+use crate::support::fork::{candidate, share, Candidate, Common, Pool, Shared, With};
 use crate::support::token::RowFn;
-use crate::support::who::empty_slots;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
 
-pub const FORKUNION: Candidate = Candidate { name: "forkunion 3", threads: 2, open: forkunion };
-
-fn forkunion(threads: usize, body: Body<'_>) {
-    body(&mut ForkUnion::new(threads));
-}
-
-pub const FORKUNION_TWICE: Candidate =
-    Candidate { name: "two of forkunion 3", threads: 2, open: forkunion_twice };
-
-fn forkunion_twice(threads: usize, body: Body<'_>) {
-    // Each binds the calling thread to one CPU and puts back what it found: after
-    // two of them the thread would stay bound.
-    let run = || body(&mut InTurn::new(|| ForkUnion::new(threads)));
-    std::thread::scope(|scope| scope.spawn(run).join().expect("nobody panics"));
-}
-
+pub const FORKUNION: Candidate = candidate!("forkunion 3", |threads| fork_union(threads));
 pub const FORKUNION_COMMON: Common = Common {
     name: "forkunion 3, a mutex around it",
-    open: |body| body(&Mutex::new(ForkUnion::new(FORKUNION.threads))),
+    open: |body| body(&Mutex::new(fork_union(FORKUNION.threads))),
 };
 
-struct ForkUnion {
-    pool: forkunion::ThreadPool,
-    threads: usize,
+fn fork_union(threads: usize) -> With<forkunion::ThreadPool> {
+    let topology = forkunion::Topology::new().expect("forkunion finds CPUs");
+    let pool = forkunion::ThreadPool::try_spawn(&topology, threads);
+    With(pool.expect("forkunion starts"), threads)
 }
 
-impl ForkUnion {
-    fn new(threads: usize) -> ForkUnion {
-        let topology = forkunion::Topology::new().expect("forkunion finds CPUs");
-        let pool = forkunion::ThreadPool::try_spawn(&topology, threads);
-        ForkUnion { pool: pool.expect("forkunion starts"), threads }
-    }
-}
-
-impl Pool for ForkUnion {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        let threads = self.threads;
-        self.pool.broadcast(move |slot, _| rows(share(items, threads, slot)));
+impl Pool for With<forkunion::ThreadPool> {
+    fn width(&self) -> usize {
+        self.1
     }
 
-    fn empty(&mut self, _: usize) {
-        self.pool.broadcast(|slot, _| empty_slots(slot..slot + 1));
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        self.0.broadcast(move |at, _| slot(at));
     }
 }
 
@@ -70,21 +46,18 @@ fn rayon_tasks(threads: usize, task: impl Fn(usize) + Send + Sync) {
 pub const RAYON_INSIDE: Candidate = Candidate {
     name: "rayon par_iter, inside",
     threads: 2,
-    open: |threads, body| rayon_pool(threads).install(|| body(&mut RayonInside { threads })),
+    twice: None,
+    open: |threads, body| rayon_pool(threads).install(|| body(&mut RayonInside(threads))),
 };
 
-struct RayonInside {
-    threads: usize,
-}
-
+struct RayonInside(usize);
 impl Pool for RayonInside {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        let threads = self.threads;
-        rayon_tasks(threads, move |slot| rows(share(items, threads, slot)));
+    fn width(&self) -> usize {
+        self.0
     }
 
-    fn empty(&mut self, slots: usize) {
-        rayon_tasks(slots, |slot| empty_slots(slot..slot + 1));
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        rayon_tasks(self.0, slot);
     }
 }
 
@@ -92,35 +65,36 @@ impl Pool for RayonInside {
 pub const RAYON_BROADCAST: Candidate = Candidate {
     name: "rayon broadcast, inside",
     threads: 2,
-    open: |threads, body| rayon_pool(threads).install(|| body(&mut RayonBroadcast)),
+    twice: None,
+    open: |threads, body| rayon_pool(threads).install(|| body(&mut RayonBroadcast(threads))),
 };
 
-struct RayonBroadcast;
+struct RayonBroadcast(usize);
 impl Pool for RayonBroadcast {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        rayon::broadcast(move |own| rows(share(items, own.num_threads(), own.index())));
+    fn width(&self) -> usize {
+        self.0
     }
 
-    fn empty(&mut self, _: usize) {
-        rayon::broadcast(|own| empty_slots(own.index()..own.index() + 1));
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        rayon::broadcast(move |own| slot(own.index()));
     }
 }
 
 /// An `install` for each region, from a thread outside the pool.
-pub const RAYON_OUTSIDE: Candidate = Candidate {
-    name: "rayon par_iter, outside",
-    threads: 2,
-    open: |threads, body| body(&mut RayonOutside::new(threads)),
-};
-
-pub const RAYON_TWICE: Candidate = Candidate {
-    name: "two rayons, outside",
-    threads: 2,
-    open: |threads, body| body(&mut InTurn::new(|| RayonOutside::new(threads))),
-};
-
+pub const RAYON_OUTSIDE: Candidate =
+    candidate!("rayon par_iter, outside", |threads| With(rayon_pool(threads), threads));
 pub const RAYON_COMMON: Common =
     Common { name: RAYON_OUTSIDE.name, open: |body| body(&rayon_pool(RAYON_OUTSIDE.threads)) };
+
+impl Pool for With<rayon::ThreadPool> {
+    fn width(&self) -> usize {
+        self.1
+    }
+
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
+        self.0.install(|| rayon_tasks(self.1, slot));
+    }
+}
 
 impl Shared for rayon::ThreadPool {
     fn region(&self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync)) {
@@ -129,59 +103,26 @@ impl Shared for rayon::ThreadPool {
     }
 }
 
-struct RayonOutside {
-    pool: rayon::ThreadPool,
-    threads: usize,
-}
+/// The original of rowpool's drop-in module, on rayon's global pool, a row for
+/// each thread.
+pub const FERROX: Candidate = candidate!("ferrox threads::for_each_row", |threads| Ferrox(threads));
 
-impl RayonOutside {
-    fn new(threads: usize) -> RayonOutside {
-        RayonOutside { pool: rayon_pool(threads), threads }
-    }
-}
-
-impl Pool for RayonOutside {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        let threads = self.threads;
-        let task = move |slot| rows(share(items, threads, slot));
-        self.pool.install(|| rayon_tasks(threads, task));
-    }
-
-    fn empty(&mut self, slots: usize) {
-        self.pool.install(|| rayon_tasks(slots, |slot| empty_slots(slot..slot + 1)));
-    }
-}
-
-/// The original of rowpool's drop-in module, on rayon's global pool. One row
-/// for each thread; its empty region claims the 256 000 multiply-adds of its
-/// gate, and does nothing.
-pub const FERROX: Candidate = Candidate {
-    name: "ferrox threads::for_each_row",
-    threads: 2,
-    open: |threads, body| body(&mut Ferrox { threads }),
-};
-
-struct Ferrox {
-    threads: usize,
-}
-
+struct Ferrox(usize);
 impl Pool for Ferrox {
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, ops: usize, rows: F) {
-        let width = self.threads;
-        let cols = if ops == 0 { GATE } else { items * ops }.div_ceil(width);
-        let row = move |slot, _: &mut f32| rows(share(items, width, slot));
-        ferrox_core::threads::for_each_row(&mut [0.0; 64], width, cols, row);
+    fn width(&self) -> usize {
+        self.0
     }
 
-    fn empty(&mut self, slots: usize) {
-        let row = |slot, _: &mut f32| empty_slots(slot..slot + 1);
-        ferrox_core::threads::for_each_row(&mut [0.0; 64], slots, GATE.div_ceil(slots), row);
+    fn slots<F: Fn(usize) + Send + Sync>(&mut self, ops: usize, slot: F) {
+        let row = move |at, _: &mut f32| slot(at);
+        ferrox_core::threads::for_each_row(&mut [0.0; 64], self.0, columns(ops, self.0), row);
     }
 }
 
-pub fn ferrox_rows(rows: &mut [f32], cols: usize, f: RowFn<'_>) {
-    ferrox_core::threads::for_each_row(rows, rows.len(), cols, f);
-}
+pub const FERROX_BY_ROW: Candidate =
+    candidate!("ferrox threads, by row", |_| ByRow(|rows: &mut [f32], cols, f: RowFn<'_>| {
+        ferrox_core::threads::for_each_row(rows, rows.len(), cols, f);
+    }));
 
 /// Fixes the width of the process-wide pools; before their first use.
 pub fn set_up() {

@@ -2,9 +2,11 @@
 //! weights. All candidates run the same kernels, rowpool's serial ones, on the
 //! same rows of the same memory.
 
+use super::candidate::SERIAL;
 use super::fork::{share, Pool};
 use super::machine::Line;
 use rowpool::gemv::{self, BlockQ8_0, BLOCK, BLOCK_BYTES};
+use rowpool::Rows;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -41,6 +43,15 @@ struct Matrix {
 /// A `for_each_row` of ferrox's signature but for `n_rows`, which is the length.
 pub type ForEachRow = fn(&mut [f32], usize, RowFn<'_>);
 pub type RowFn<'a> = &'a (dyn Fn(usize, &mut f32) + Sync + Send);
+
+/// How the matrices of a layer are run on rowpool.
+#[derive(Clone, Copy, Debug)]
+pub struct Fused {
+    /// One region for those that share their input, or a region for each.
+    pub fused: bool,
+    /// All of a layer under one turn.
+    pub steps: bool,
+}
 
 /// Weights, input and output of a step.
 pub struct Token {
@@ -80,6 +91,12 @@ impl Token {
     /// One region, of a matrix of this shape.
     pub fn single(format: Format, shape: (usize, usize)) -> Token {
         Token::of(format, [(shape, shape)].into_iter())
+    }
+
+    /// So many layers, without the head.
+    pub fn of_layers(format: Format, layers: usize) -> Token {
+        let layers = LAYER.iter().cycle().take(LAYER.len() * layers);
+        Token::of(format, layers.map(|&shape| (shape, shape)))
     }
 
     /// Matrices of these sizes, each with the shape that it stands for.
@@ -154,18 +171,18 @@ impl Token {
 
     /// The limit: one region, in which each thread does its rows of all the
     /// matrices.
-    pub fn limit(&mut self, pool: &mut impl Pool, threads: usize) {
+    pub fn limit(&mut self, pool: &mut impl Pool) {
+        let threads = pool.width();
         let (weights, matrices, output) = self.parts();
         let output: Vec<Output> = output.collect();
         let work: usize = matrices.iter().map(|matrix| matrix.rows * matrix.cols).sum();
-        let step = move |slot: usize| {
+        pool.slots(work, |slot| {
             for (&matrix, output) in matrices.iter().zip(&output) {
                 let rows = share(matrix.rows, threads, slot);
                 // SAFETY: as above; each slot has rows of its own.
                 weights.multiply(matrix, rows.clone(), unsafe { output.rows(rows) });
             }
-        };
-        pool.run(threads, work / threads, move |slots: Range<usize>| slots.for_each(&step));
+        });
     }
 
     /// One step by rowpool's own GEMV.
@@ -173,22 +190,48 @@ impl Token {
         let (weights, matrices, output) = self.parts();
         for (&matrix, output) in matrices.iter().zip(output) {
             // SAFETY: nobody else uses the output meanwhile.
-            let y = unsafe { output.rows(0..matrix.rows) };
-            match weights.format {
-                Format::F32 => gemv::f32(
-                    pool,
-                    weights.dense_rows(matrix, 0..matrix.rows),
-                    &weights.x[..matrix.cols],
-                    y,
-                ),
-                Format::Q8_0 => gemv::q8_0(
-                    pool,
-                    weights.block_rows(matrix, 0..matrix.rows),
-                    &weights.x_blocks[..matrix.cols / BLOCK],
-                    y,
-                ),
+            weights.gemv(pool, matrix, unsafe { output.rows(0..matrix.rows) });
+        }
+    }
+
+    /// The matrices `ops` of each layer, in groups that share their input.
+    pub fn layers(&mut self, pool: &rowpool::Pool, way: Fused, ops: &[Range<usize>]) {
+        let (weights, matrices, output) = self.parts();
+        let output: Vec<Output> = output.collect();
+        let group = |layer: usize, ops: &Range<usize>| {
+            let at = layer * LAYER.len() + ops.start..layer * LAYER.len() + ops.end;
+            let (matrices, outputs) = (&matrices[at.clone()], &output[at]);
+            // SAFETY: nobody else uses the outputs meanwhile, and each is another.
+            let rows = outputs.iter().map(|output| unsafe { output.rows(0..output.1) });
+            if way.fused {
+                let mut rows: Vec<Rows<'_, f32>> = rows.map(Rows::new).collect();
+                pool.with_work(matrices[0].cols).rows_of(&mut rows, |at, first, part| {
+                    weights.multiply(matrices[at], first..first + part.len(), part);
+                });
+            } else {
+                for (&matrix, rows) in matrices.iter().zip(rows) {
+                    weights.gemv(pool, matrix, rows);
+                }
             }
-            .expect("the shapes fit");
+        };
+        for layer in 0..matrices.len() / LAYER.len() {
+            let all = || ops.iter().for_each(|ops| group(layer, ops));
+            if way.steps {
+                pool.scope_steps(all);
+            } else {
+                all();
+            }
+        }
+    }
+
+    /// The same on the caller.
+    pub fn layers_serial(&mut self, ops: &[Range<usize>]) {
+        let (weights, matrices, output) = self.parts();
+        for (i, (&matrix, output)) in matrices.iter().zip(output).enumerate() {
+            if ops.iter().any(|ops| ops.contains(&(i % LAYER.len()))) {
+                // SAFETY: nobody else uses the output meanwhile.
+                weights.multiply(matrix, 0..matrix.rows, unsafe { output.rows(0..matrix.rows) });
+            }
         }
     }
 
@@ -202,6 +245,14 @@ impl Token {
             // SAFETY: nobody else uses the output meanwhile.
             for_each_row(unsafe { output.rows(0..matrix.rows) }, matrix.cols, &row);
         }
+    }
+
+    /// What serial code computes, and nothing is left of.
+    pub fn right(&mut self) -> Vec<u32> {
+        SERIAL.run(&mut |pool| pool.decode(self));
+        let right = self.output();
+        self.clear();
+        right
     }
 
     /// What the last step computed.
@@ -273,6 +324,17 @@ impl Weights {
     fn block_rows(&self, matrix: Matrix, rows: Range<usize>) -> &[u8] {
         let row = matrix.cols / BLOCK * BLOCK_BYTES;
         &self.blocks[matrix.first / BLOCK * BLOCK_BYTES..][rows.start * row..rows.end * row]
+    }
+
+    /// By rowpool's own GEMV.
+    fn gemv(&self, pool: &rowpool::Pool, matrix: Matrix, y: &mut [f32]) {
+        let (x, rows) = (&self.x[..matrix.cols], 0..matrix.rows);
+        let blocks = &self.x_blocks[..matrix.cols / BLOCK];
+        match self.format {
+            Format::F32 => gemv::f32(pool, self.dense_rows(matrix, rows), x, y),
+            Format::Q8_0 => gemv::q8_0(pool, self.block_rows(matrix, rows), blocks, y),
+        }
+        .expect("the shapes fit");
     }
 
     /// The same code for all ways.

@@ -4,17 +4,15 @@
 //! One line carries a worker's job there and its report back: on the Xeon that
 //! this was written on a second line costs a second round trip (see `Gate`).
 
-use super::fork::share;
 use super::machine::Line;
 use std::cell::UnsafeCell;
 use std::hint::spin_loop;
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// What a region runs: it fits into the post.
-type Rows<'a> = &'a (dyn Fn(Range<usize>) + Sync);
+type Slots<'a> = &'a (dyn Fn(usize) + Sync);
 
 const STOP: usize = usize::MAX;
 
@@ -22,7 +20,7 @@ const STOP: usize = usize::MAX;
 struct Post {
     go: AtomicUsize,
     done: AtomicUsize,
-    job: UnsafeCell<Option<(Rows<'static>, usize)>>,
+    job: UnsafeCell<Option<Slots<'static>>>,
 }
 // SAFETY: `job` is written before `go` is and read after; `done` ends that.
 unsafe impl Sync for Post {}
@@ -38,23 +36,27 @@ impl Yardstick {
         let posts: Arc<[Line<Post>]> = (1..width).map(|_| Line::default()).collect();
         let spawn = |slot: usize| {
             let posts = Arc::clone(&posts);
-            std::thread::spawn(move || work(&posts[slot - 1].0, slot, width))
+            std::thread::spawn(move || work(&posts[slot - 1].0, slot))
         };
         let threads = (1..width).map(spawn).collect();
         Yardstick { posts, threads, epoch: 0 }
     }
 
-    pub fn region(&mut self, n: usize, rows: Rows<'_>) {
+    pub fn width(&self) -> usize {
+        self.posts.len() + 1
+    }
+
+    pub fn region(&mut self, slot: Slots<'_>) {
         self.epoch += 1;
         // SAFETY: nobody uses it after `done`, which is awaited below. (A panic
         // in slot 0 would break that: the benches have none.)
-        let job = unsafe { std::mem::transmute::<Rows<'_>, Rows<'static>>(rows) };
+        let job = unsafe { std::mem::transmute::<Slots<'_>, Slots<'static>>(slot) };
         for Line(post) in &*self.posts {
             // SAFETY: its worker has reported and reads no job until `go`.
-            unsafe { *post.job.get() = Some((job, n)) };
+            unsafe { *post.job.get() = Some(job) };
             post.go.store(self.epoch, Ordering::Release);
         }
-        rows(share(n, self.posts.len() + 1, 0));
+        slot(0);
         for Line(post) in &*self.posts {
             while post.done.load(Ordering::Acquire) != self.epoch {
                 spin_loop();
@@ -63,7 +65,7 @@ impl Yardstick {
     }
 }
 
-fn work(post: &Post, slot: usize, width: usize) {
+fn work(post: &Post, slot: usize) {
     for epoch in 1.. {
         let go = loop {
             match post.go.load(Ordering::Acquire) {
@@ -75,8 +77,8 @@ fn work(post: &Post, slot: usize, width: usize) {
             return;
         }
         // SAFETY: the caller waits for `done` before it writes again.
-        let (rows, n) = unsafe { *post.job.get() }.expect("written before `go`");
-        rows(share(n, width, slot));
+        let run = unsafe { *post.job.get() }.expect("written before `go`");
+        run(slot);
         post.done.store(epoch, Ordering::Release);
     }
 }

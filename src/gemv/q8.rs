@@ -304,7 +304,7 @@ mod tests {
             let d = amax / 127.0;
             let id = if d != 0.0 { 1.0 / d } else { 0.0 };
             let block = BlockQ8_0::quantize(&values);
-            assert_eq!(u16::from_le_bytes(block.d), half::f16::from_f32(d).to_bits());
+            assert_eq!(u16::from_le_bytes(block.d), f32_to_f16(d));
             assert_eq!(block.qs, values.map(|v| (v * id).round() as i8), "{values:?}");
         }
     }

@@ -1,8 +1,14 @@
 //! Settings of a pool, and its threads.
 
-use super::{nested, Pool, Team, Window, MAX_WIDTH};
+use super::team::{ReadUsable, Setup, Team};
+use super::{context, Own, Pool, MAX_WIDTH};
 use crate::machine::{self, Binding, Plan};
+use crate::policy::quota::QuotaShare;
+use crate::policy::spin::SpinWindow;
+use crate::policy::Policy;
 use crate::sync::AtomicBool;
+use crate::topology::Topology;
+use log::Level;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -53,14 +59,7 @@ impl std::error::Error for BuildError {
     }
 }
 
-/// A name for the threads of a pool: a text, which gets the slot appended
-/// (`"gemv"` gives `gemv-1`, `gemv-2`), or a function of the slot.
-///
-/// ```
-/// let build = rowpool::Pool::builder().width(2);
-/// let pool = build.thread_name(|slot: usize| format!("row {slot}")).build()?;
-/// # Ok::<(), rowpool::BuildError>(())
-/// ```
+/// A name for the threads of a pool. Nobody outside needs to name the trait.
 pub trait ThreadName {
     /// The name of the thread that owns `slot`.
     fn name(&self, slot: usize) -> String;
@@ -109,6 +108,8 @@ pub struct PoolBuilder {
     strict: bool,
     keep_worker_qos: bool,
     keep_caller_qos: Option<bool>,
+    topology: Option<Topology>,
+    without: Vec<Policy>,
 }
 
 impl fmt::Debug for PoolBuilder {
@@ -119,6 +120,7 @@ impl fmt::Debug for PoolBuilder {
             .field("pin", &self.pin)
             .field("stack_size", &self.stack_size)
             .field("strict", &self.strict)
+            .field("without", &self.without)
             .finish_non_exhaustive()
     }
 }
@@ -150,10 +152,14 @@ impl PoolBuilder {
         self
     }
 
-    /// Names the threads; the default is `"rowpool"`.
+    /// Names the threads: by a text, which gets the slot appended (`"gemv"` gives
+    /// `gemv-1`, `gemv-2`; the default is `"rowpool"`), or by a function of the
+    /// slot.
     ///
     /// ```
     /// let pool = rowpool::Pool::builder().width(2).thread_name("gemv").build()?;
+    /// let by_slot = |slot: usize| format!("row {slot}");
+    /// let pool = rowpool::Pool::builder().width(2).thread_name(by_slot).build()?;
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn thread_name(mut self, name: impl ThreadName + 'static) -> Self {
@@ -162,7 +168,8 @@ impl PoolBuilder {
     }
 
     /// Binds each worker to a CPU, never the caller: one per physical core of
-    /// the process's mask, spread over last-level caches before packing. Off by
+    /// the process's mask, spread over last-level caches before packing; a CPU
+    /// that the calling thread is bound to is left to it. Off by
     /// default, unless `ROWPOOL_PIN` is `1` (it helps on quiet machines and
     /// hurts on busy ones). A worker that cannot be bound goes on unbound.
     ///
@@ -241,8 +248,40 @@ impl PoolBuilder {
         self
     }
 
+    /// The facts to plan by, in place of [`Topology::detect`]: a part of the
+    /// machine that the program has set aside, or another one, for tests. Its
+    /// mask bounds the workers where the system can bind to sets of CPUs (Linux,
+    /// Android). Mask and quota stay as given: the pool then asks the system
+    /// nothing.
+    ///
+    /// ```
+    /// use rowpool::topology::{Quota, Topology};
+    /// let mut facts = Topology::new(16);
+    /// facts.quota = Quota::new(300_000, 100_000);
+    /// let pool = rowpool::Pool::builder().width(8).topology(facts).build()?;
+    /// assert_eq!((pool.num_threads(), pool.active_width()), (8, 3));
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn topology(mut self, facts: Topology) -> Self {
+        self.topology = Some(facts);
+        self
+    }
+
+    /// Switches a policy off, as `ROWPOOL_WITHOUT` does: for who hunts a fault, or
+    /// measures what it gains. Results are the same without any of them.
+    ///
+    /// ```
+    /// use rowpool::{Policy, Pool};
+    /// let pool = Pool::builder().without(Policy::Spin).without(Policy::Wake).build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn without(mut self, policy: Policy) -> Self {
+        self.without.push(policy);
+        self
+    }
+
     /// Builds the pool. Does not wait for its threads: regions are complete
-    /// without them.
+    /// without them. Logs at its end, when the pool is there.
     ///
     /// # Errors
     /// [`BuildError::TooWide`] above 512 threads; [`BuildError::Spawn`] in a
@@ -253,63 +292,63 @@ impl PoolBuilder {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn build(self) -> Result<Pool, BuildError> {
+        let mut notes = Notes::default();
+        let built = self.build_with(&mut notes);
+        notes.log();
+        built
+    }
+
+    /// Builds the pool; what there is to log is kept in `notes`.
+    pub(crate) fn build_with(mut self, notes: &mut Notes) -> Result<Pool, BuildError> {
         if self.width > MAX_WIDTH {
             return Err(BuildError::TooWide(self.width));
         }
-        let mut plan = Plan::new(self.width);
+        let mut note = |level, text| notes.add(level, text);
+        let mut plan = Plan::new(self.width, MAX_WIDTH, self.topology.take(), &mut note);
         if !crate::sync::ONE_WORD {
             plan.width.threads = 1;
         }
         let threads = plan.width.threads;
-        log::debug!("rowpool: {}", plan.width.reason);
-        // Before the first thread, and before the team notes the generation.
-        crate::sys::watch_forks();
-        let window = self.window.map_or_else(machine::spin_window, Window::fixed);
-        let pin = self.pin.unwrap_or_else(machine::pin_by_default);
+        note(Level::Debug, format!("rowpool: {}", plan.width.reason));
+        let named = machine::policies(&mut note);
         let weights = plan.weights();
         let weighted = weights.is_some();
+        let quota = plan.usable_at_first().quota.and_then(QuotaShare::new);
+        let plan = Arc::new(plan);
+        let reader = Arc::clone(&plan);
+        let team = Team::new(Setup {
+            workers: threads - 1,
+            window: self.window.map_or_else(machine::spin_window, SpinWindow::fixed),
+            policies: self.without.iter().fold(named, |on, &policy| on.without(policy)),
+            weights,
+            quota,
+            usable: ReadUsable(Box::new(move || reader.usable_now())),
+        });
+        let pin = self.pin.unwrap_or_else(machine::pin_by_default);
         let mut pool = Pool {
-            team: Arc::new(
-                Team::new(threads - 1, window).with_weights(weights).with_duty(plan.duty()),
-            ),
-            workers: Vec::new(),
-            plan,
+            team: Arc::new(team),
+            own: Arc::new(Own { workers: Vec::new(), plan, ran_serially: AtomicBool::new(false) }),
             keep_caller_qos: self.keep_caller_qos.unwrap_or_else(machine::keep_caller_qos),
-            ran_serially: AtomicBool::new(false),
+            ops_per_item: None,
         };
+        let own = Arc::get_mut(&mut pool.own).expect("nobody else has it yet");
         for slot in 1..threads {
-            let binding = pool.plan.binding(slot, pin, weighted);
+            let binding = own.plan.binding(slot, pin, weighted);
             match self.spawn(&pool.team, slot, binding) {
-                Ok(worker) => pool.workers.push(worker),
+                Ok(worker) => own.workers.push(worker),
                 Err(source) if self.strict => {
                     return Err(BuildError::Spawn { got: slot, wanted: threads, source });
                 }
                 Err(error) => {
-                    log::warn!(
-                        "rowpool: only {slot} of {threads} threads could be created: {error}"
-                    );
+                    let text =
+                        format!("only {slot} of {threads} threads could be created: {error}");
+                    notes.add(Level::Warn, format!("rowpool: {text}"));
                     break;
                 }
             }
         }
-        pool.refresh();
+        pool.team.refresh();
         Ok(pool)
-    }
-
-    /// Builds the process-wide pool that [`global`](crate::global) and
-    /// [`threads`](crate::threads) use. If it exists already, it stays as it is
-    /// and is returned; ask it for its width.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build).
-    ///
-    /// ```
-    /// let pool = rowpool::Pool::builder().width(2).build_global()?;
-    /// assert!(std::ptr::eq(pool, rowpool::global()));
-    /// # Ok::<(), rowpool::BuildError>(())
-    /// ```
-    pub fn build_global(self) -> Result<&'static Pool, BuildError> {
-        crate::global::install(self)
     }
 
     fn spawn(
@@ -327,21 +366,44 @@ impl PoolBuilder {
         let hook = self.on_start.clone();
         let raise = !self.keep_worker_qos;
         thread.spawn(move || {
-            nested::mark_worker(Arc::as_ptr(&team) as usize);
-            crate::sys::adopt_process_mask();
-            binding.apply(slot);
-            if raise {
-                crate::sys::raise_worker_qos(slot);
-            }
-            if let Some(hook) = hook {
-                let hook = std::panic::AssertUnwindSafe(|| hook(slot));
-                if let Err(payload) = std::panic::catch_unwind(hook) {
-                    log::error!("rowpool: on_worker_start({slot}) panicked");
-                    // Its `Drop` may panic too.
-                    std::mem::forget(payload);
+            context::mark_worker(Arc::as_ptr(&team) as usize);
+            // A logger's panic, for one.
+            caught(|| {
+                binding.apply(slot);
+                if raise {
+                    crate::sys::raise_worker_qos(slot);
                 }
+            });
+            if let Some(hook) = hook {
+                if !caught(|| hook(slot)) {
+                    caught(|| log::error!("rowpool: on_worker_start({slot}) panicked"));
+                }
+                // The last owner drops what the hook has captured.
+                caught(|| drop(hook));
             }
             team.work(slot - 1);
         })
+    }
+}
+
+/// Runs what may panic and must not end the worker; whether it did not.
+fn caught(f: impl FnOnce()) -> bool {
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
+    // The payload's `Drop` may panic too.
+    result.map_err(std::mem::forget).is_ok()
+}
+
+/// What a build has to log, kept until it is through: a logger is foreign code,
+/// which may take locks and use pools.
+#[derive(Debug, Default)]
+pub(crate) struct Notes(Vec<(log::Level, String)>);
+
+impl Notes {
+    pub(crate) fn add(&mut self, level: log::Level, text: String) {
+        self.0.push((level, text));
+    }
+
+    pub(crate) fn log(self) {
+        self.0.into_iter().for_each(|(level, text)| log::log!(level, "{text}"));
     }
 }

@@ -8,11 +8,11 @@
 //! | 1 | `REST`: nothing is coming, park now |
 //! | 0 | `STOP`: the pool is dropped |
 
-use super::fault::{planted, Fault};
-use super::job::{Head, Home, Job};
+use super::failpoint::{planted, Fault};
+use super::job::{ErasedJob, JobBuffer, JobHeader};
 use crate::sync::{overwrite, AtomicU64, Ordering, UnsafeCell};
 
-/// Widest pool: what the builder accepts, and what the word could hold twice.
+/// Widest pool: what the builder accepts. The word holds 1023.
 pub(crate) const MAX_WIDTH: usize = 512;
 
 const STOP: u64 = 1;
@@ -68,32 +68,39 @@ impl Word {
 
 /// One line that the caller writes and a group of workers polls.
 ///
-/// A group of one also reports here: on Intel a line that comes back by the
-/// way it went costs one round trip, two lines cost two (measured on a Xeon of
-/// 2023: 125 ns against 270; EPYC does not mind).
+/// A group of one also says here that its slot is done: on Intel a line that
+/// comes back by the way it went costs one round trip, two lines cost two
+/// (MEASUREMENTS, "done epoch on the gate").
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub(super) struct Gate {
     word: AtomicU64,
-    pub(super) report: AtomicU64,
-    head: UnsafeCell<Head>,
+    /// Epoch of the last region whose slot has ended, where the gate has one worker.
+    pub(super) done: AtomicU64,
+    header: UnsafeCell<JobHeader>,
     /// The region itself; in one gate of a team only.
-    home: UnsafeCell<Home>,
+    buffer: UnsafeCell<JobBuffer>,
     /// For the model only: where a planted fault puts the width.
     #[cfg(loom)]
     beside: crate::sync::AtomicUsize,
 }
 
 #[cfg(all(not(loom), target_pointer_width = "64", target_has_atomic = "64"))]
-const _: () = assert!(std::mem::offset_of!(Gate, home) == 32 && size_of::<Gate>() == 128);
+const _: () = assert!(std::mem::offset_of!(Gate, buffer) == 32 && size_of::<Gate>() == 128);
+
+// SAFETY: what is not `Sync` by itself are header and buffer. The holder of the
+// caller lock writes them while no slot is claimed and not done (contracts of
+// `publish`, `store` and `take_back`); workers read them between claiming a slot
+// and its done epoch only (I2), and regions are `Sync`.
+unsafe impl Sync for Gate {}
 
 impl Gate {
     pub(super) fn new() -> Self {
         Gate {
             word: AtomicU64::new(Word::BLANK.0),
-            report: AtomicU64::new(Word::BLANK.0),
-            head: UnsafeCell::new(Head::NONE),
-            home: UnsafeCell::new(Home::EMPTY),
+            done: AtomicU64::new(Word::BLANK.0),
+            header: UnsafeCell::new(JobHeader::NONE),
+            buffer: UnsafeCell::new(JobBuffer::EMPTY),
             #[cfg(loom)]
             beside: crate::sync::AtomicUsize::new(0),
         }
@@ -102,12 +109,12 @@ impl Gate {
     /// The last epoch published here, as its writer sees it.
     #[inline(always)]
     pub(super) fn last(&self) -> Epoch {
-        // Relaxed: only the holder of the turn publishes, and it got the turn
-        // with Acquire from the holder before it.
+        // Relaxed: only the holder of the caller lock publishes, and it got the
+        // lock with Acquire from the holder before it.
         Word(self.word.load(Ordering::Relaxed)).epoch()
     }
 
-    /// A worker's look.
+    /// W1: a worker's look.
     #[inline(always)]
     pub(super) fn look(&self) -> Word {
         // Acquire, from `publish`: the region and all earlier results.
@@ -115,28 +122,26 @@ impl Gate {
     }
 
     /// Starts fetching the line for a write that comes soon. It is shared by
-    /// then, the poller has seen to that, so the write would wait for it
-    /// (measured: an empty fork takes a tenth less).
+    /// then, the poller has seen to that, so the write would wait for it.
     #[inline(always)]
     pub(super) fn prepare(&self) {
         crate::sys::prefetch::for_writing(self);
     }
 
-    /// The same for the home's second line, where large regions lie.
+    /// The same for the buffer's second line, where large regions lie.
     #[inline(always)]
     pub(super) fn prepare_second(&self) {
         crate::sys::prefetch::for_writing(self.second_line());
     }
 
-    /// Starts fetching the home's second line for reading: to come with the
-    /// word, it has to be asked for before the word is there (measured: an
-    /// empty fork of a closure with five words takes 250 ns instead of 320).
+    /// Starts fetching the buffer's second line for reading: to come with the
+    /// word, it has to be asked for before the word is there.
     #[inline(always)]
     pub(super) fn expect_second(&self) {
         crate::sys::prefetch::for_reading(self.second_line());
     }
 
-    /// Starts fetching all of the home for reading.
+    /// Starts fetching all of the buffer for reading.
     #[inline(always)]
     pub(super) fn expect(&self) {
         crate::sys::prefetch::for_reading(self);
@@ -147,48 +152,55 @@ impl Gate {
         std::ptr::from_ref(self).cast::<u8>().wrapping_add(64)
     }
 
-    /// Moves a region in, before it is published.
+    /// C2: moves a region in, before it is published.
     ///
     /// # Safety
-    /// As for `publish`; this is the gate that the team has its home in.
+    /// As for `publish`; this is the gate whose buffer the team uses.
     #[inline(always)]
-    pub(super) unsafe fn settle(&self, job: &Job<'_>) {
-        // SAFETY: nobody uses the home now (contract).
-        self.home.with_mut(|home| unsafe { job.settle(home) });
+    pub(super) unsafe fn store(&self, job: &ErasedJob<'_>) {
+        // SAFETY: nobody uses the buffer now (contract).
+        self.buffer.with_mut(|buffer| unsafe { job.store_into(buffer) });
     }
 
-    /// Moves a region back, after its join.
+    /// C7: moves a region back, after its join.
     ///
     /// # Safety
-    /// As for `publish`; the job is the one that was moved in last.
+    /// As for `publish`; the job is the one that was stored last.
     #[inline(always)]
-    pub(super) unsafe fn leave(&self, job: &Job<'_>) {
-        // SAFETY: nobody uses the home any more (contract).
-        self.home.with_mut(|home| unsafe { job.leave(home) });
+    pub(super) unsafe fn take_back(&self, job: &ErasedJob<'_>) {
+        // SAFETY: nobody uses the buffer any more (contract).
+        self.buffer.with_mut(|buffer| unsafe { job.take_back(buffer) });
     }
 
-    /// Calls `f` with the region's home.
+    /// Calls `f` with the region's buffer.
     #[inline(always)]
-    pub(super) fn home<R>(&self, f: impl FnOnce(*const Home) -> R) -> R {
-        self.home.with(f)
+    pub(super) fn buffer<R>(&self, f: impl FnOnce(*const JobBuffer) -> R) -> R {
+        self.buffer.with(f)
     }
 
-    /// Opens region `epoch`.
+    /// C2: opens region `epoch`.
     ///
     /// # Safety
-    /// The caller holds the turn, and no slot of an earlier region that its
-    /// owner has taken is unreported: nobody reads head or home.
+    /// The caller holds the caller lock, and no slot of an earlier region is
+    /// claimed and not done: nobody reads header or buffer.
     #[inline(always)]
-    pub(super) unsafe fn publish(&self, epoch: Epoch, width: usize, head: Head) {
-        // SAFETY: by the contract nobody reads the head now, and the only other
-        // writer would have to hold the turn.
-        self.head.with_mut(|cell| unsafe { *cell = head });
+    pub(super) unsafe fn publish(&self, epoch: Epoch, width: usize, header: JobHeader) {
+        // SAFETY: by the contract nobody reads the header now, and the only other
+        // writer would have to hold the caller lock.
+        self.header.with_mut(|cell| unsafe { *cell = header });
         #[cfg(loom)]
         self.beside.store(width, Ordering::Relaxed);
         // Release, to `look`: the region and what the caller wrote before. Flags
         // are cleared: a region ends a rest. A plain store may overwrite a
         // hint that comes in the same moment, which a region overrules anyway.
-        let word = epoch.0 | (width as u64) << WIDTH_SHIFT;
+        let kept = if planted(Fault::PublishKeepsRest) {
+            // Relaxed: the model's fault.
+            self.word.load(Ordering::Relaxed) & REST
+        } else {
+            0
+        };
+        // I1: epoch and width in one word.
+        let word = epoch.0 | (width as u64) << WIDTH_SHIFT | kept;
         let relaxed = planted(Fault::RelaxedPublish);
         overwrite(&self.word, word, if relaxed { Ordering::Relaxed } else { Ordering::Release });
     }
@@ -203,19 +215,19 @@ impl Gate {
         word.width()
     }
 
-    /// How to run the region.
+    /// W3: how to run the region.
     ///
     /// # Safety
-    /// The calling worker has taken its slot of the region last published here
-    /// and has not reported it.
+    /// The calling worker has claimed its slot of the region last published here
+    /// and has not said that it is done.
     #[inline(always)]
-    pub(super) unsafe fn head(&self) -> Head {
-        // SAFETY: the region cannot end before this slot is reported, so the
-        // writer of the next one is not there yet (I2).
-        self.head.with(|cell| unsafe { *cell })
+    pub(super) unsafe fn header(&self) -> JobHeader {
+        // SAFETY: the region cannot end before this slot is done, so the writer
+        // of the next one is not there yet (I2).
+        self.header.with(|cell| unsafe { *cell })
     }
 
-    /// Hint: park now. Takes no turn; a read-modify-write, since a plain store
+    /// Hint: park now. Takes no lock; a read-modify-write, since a plain store
     /// could take an epoch back.
     pub(super) fn rest(&self) {
         // Relaxed: a hint orders nothing.
@@ -223,7 +235,7 @@ impl Gate {
     }
 
     /// Takes `rest` back.
-    pub(super) fn stir(&self) {
+    pub(super) fn clear_rest(&self) {
         // Relaxed: as in `rest`.
         self.word.fetch_and(!REST, Ordering::Relaxed);
     }

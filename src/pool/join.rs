@@ -1,24 +1,80 @@
-//! The caller's side: publish, own slot, relieve the late, sweep, raise.
+//! The caller's side of a region, C1 to C8: publish, own slot, help the late,
+//! sweep, raise.
 
+use super::backoff::JoinBackoff;
+use super::caller_lock::CallerGuard;
+use super::context::Inside;
 use super::gate::Epoch;
-use super::job::{Head, Job};
-use super::ledger::Ledger;
-use super::nested::Inside;
-use super::panics::{Bomb, Payload};
-use super::slot::Slot;
+use super::job::{ErasedJob, JobHeader};
+use super::panics::{abort, AbortOnDrop, Payload};
 use super::team::Team;
-use super::turn::Guard;
-use super::wait::Patience;
+use super::worker_state::WorkerState;
+use crate::policy::timeslice::Lack;
+use crate::policy::wake::WakePolicy;
+use crate::policy::Policy;
 use crate::sync::Instant;
 use std::time::Duration;
 
+/// Regions between two measurements of the fork; the first comes early, and
+/// one that was disturbed is tried again as early.
+const MEASURE_EVERY: u32 = 1 << 16;
+const MEASURE_FIRST: u32 = 64;
 /// Empty regions of one measurement.
 const SAMPLES: usize = 15;
+/// Looks that a fork takes, until it has been measured.
+const LOOKS: u32 = 3;
+/// How many forks an owner may be late, hot; and when one was absent just now,
+/// for some ms probably. Less than that would never let a worker come back that
+/// looks, yields or reads a clock in the wrong moment.
+const GRACE: u32 = 8;
+const GRACE_ABSENT: u32 = 4;
 
-/// How a region went.
+/// What callers know of their pool, handed on with the caller lock.
+#[derive(Debug)]
+pub(crate) struct CallerState {
+    wake: WakePolicy,
+    /// Whether the thread that had to wait long lacks a CPU itself.
+    lack: (usize, Lack),
+    /// Looks at the done epochs that a measured fork takes.
+    looks: u32,
+    /// Whether an owner was late in the last region without being asleep.
+    absent: bool,
+    /// Regions until the fork is measured.
+    until_measured: u32,
+}
+
+impl CallerState {
+    pub(super) fn new(wake: bool) -> Self {
+        CallerState {
+            wake: WakePolicy::new(wake),
+            lack: (0, Lack::default()),
+            looks: LOOKS,
+            absent: false,
+            until_measured: MEASURE_FIRST,
+        }
+    }
+
+    /// One that takes a fork for `looks` looks.
+    #[cfg(loom)]
+    pub(super) fn with_looks(looks: u32) -> Self {
+        CallerState { looks, ..CallerState::new(true) }
+    }
+
+    /// Counts a region that has ended; true when it is time to measure the fork.
+    #[inline(always)]
+    fn count(&mut self) -> bool {
+        self.until_measured -= 1;
+        if self.until_measured == 0 {
+            self.until_measured = MEASURE_FIRST;
+        }
+        self.until_measured == MEASURE_FIRST
+    }
+}
+
+/// How a join went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Course {
-    /// Looks at the reports until all were in, within the grace.
+struct JoinStats {
+    /// Looks at the done epochs until all were in, within the grace.
     looks: u32,
     /// Whether every owner ran its own slot.
     quiet: bool,
@@ -26,9 +82,9 @@ struct Course {
 
 impl Team {
     /// Runs the slots `0..width` of `job`, each once, on the caller and the
-    /// owners of the slots; returns when all have ended. `hint` says how long
-    /// all of it would take serially. False, with nothing run, where the turn
-    /// cannot be had.
+    /// owners of the slots; returns when all have ended. `work` says how long
+    /// all of it would take serially. False, with nothing run, where the caller
+    /// lock cannot be had.
     ///
     /// # Safety
     /// What the job borrows lives until this returns, and none of its slots has
@@ -36,203 +92,240 @@ impl Team {
     pub(crate) unsafe fn region(
         &self,
         width: usize,
-        hint: Option<Duration>,
-        job: &Job<'_>,
+        work: Option<Duration>,
+        job: &ErasedJob<'_>,
     ) -> bool {
-        assert!(1 < width && width <= self.slots.len() + 1, "a region has slots for threads");
+        assert!(1 < width && width <= self.workers.len() + 1, "a region has slots for threads");
         self.prepare(width, job);
-        let Some(turn) = self.turn.take() else {
+        // C1.
+        let Some(guard) = self.caller_lock.acquire(|holder| self.blocked(holder)) else {
             return false;
         };
         // SAFETY: the width was checked; the rest is the contract.
-        unsafe { self.run(turn, width, hint, job) };
+        unsafe { self.run_region(guard, width, work, job, drop) };
         true
     }
 
+    /// A region from its publication to the end of its join, after which `give`
+    /// gets the caller lock; raises what a slot raised.
+    ///
     /// # Safety
-    /// `2 <= width <= slots.len() + 1`; the rest as for `region`.
+    /// `2 <= width <= workers.len() + 1`; the rest as for `region`.
     #[inline(always)]
-    unsafe fn run(
-        &self,
-        mut turn: Guard<'_, Ledger>,
+    pub(super) unsafe fn run_region<'a>(
+        &'a self,
+        mut guard: CallerGuard<'a, CallerState>,
         width: usize,
-        hint: Option<Duration>,
-        job: &Job<'_>,
+        work: Option<Duration>,
+        job: &ErasedJob<'_>,
+        give: impl FnOnce(CallerGuard<'a, CallerState>),
     ) {
         let inside = Inside::enter();
-        let bomb = Bomb::armed("a region was left before its join");
-        // SAFETY: we hold the turn; the rest is the contract.
-        let payload = turn.state(|ledger| unsafe { self.course(width, hint, job, ledger) });
-        bomb.defuse();
+        let armed = AbortOnDrop::armed("a region was left before its join");
+        // SAFETY: we hold the lock; the rest is the contract.
+        let payload = guard.state(|caller| unsafe { self.fork_and_join(width, work, job, caller) });
+        armed.disarm();
         drop(inside);
-        // The turn is given before the panic goes on: the pool stays usable.
-        drop(turn);
+        // C7. The lock is given before the panic goes on: the pool stays usable.
+        give(guard);
         if let Some(payload) = payload {
             std::panic::resume_unwind(payload);
         }
     }
 
-    /// A region from its publication to the end of its join; what a slot raised.
-    ///
     /// # Safety
-    /// The caller holds the turn, whose state is the ledger, and the region
-    /// before has been joined; the rest as for `run`.
+    /// The caller holds the caller lock, whose state is `caller`, and the region
+    /// before has been joined; the rest as for `run_region`.
     #[inline(always)]
-    pub(super) unsafe fn course(
+    unsafe fn fork_and_join(
         &self,
         width: usize,
-        hint: Option<Duration>,
-        job: &Job<'_>,
-        ledger: &mut Ledger,
+        work: Option<Duration>,
+        job: &ErasedJob<'_>,
+        caller: &mut CallerState,
     ) -> Option<Payload> {
-        // SAFETY: we hold the turn, and each region is joined (below) before
+        // C2.
+        // SAFETY: we hold the lock, and each region is joined (below) before
         // this returns; the job is good by contract.
         let epoch = unsafe { self.publish(width, job) };
-        // After the publication: what stands before it delays everybody.
-        self.rival.opened();
-        if self.asleep() && ledger.wake_is_due(hint) {
-            self.wake_for(width, ledger);
+        self.others.opened();
+        // C3. After the publication: what stands before it delays everybody.
+        if self.asleep() && caller.wake.is_due(work, Instant::now()) {
+            self.wake_for(width, caller);
         }
-        let head = job.head();
-        // SAFETY: the region is open; slot 0 is ours.
-        self.panics.guard(|| unsafe { self.run_slot(head, 0, width) });
-        if self.orphaned() {
-            drop(Bomb::armed("a fork() child returned from inside a region"));
-        }
-        let course = self.join(epoch, width, head, ledger);
-        // SAFETY: it was moved in by `publish`, and the region is joined.
-        unsafe { self.home().leave(job) };
-        if ledger.count() && course.quiet {
-            self.calibrate(width, ledger);
+        let header = job.header();
+        // C4.
+        // SAFETY: the region is open; slot 0 is ours (I3).
+        unsafe { self.run_caught(header, 0, width) };
+        let stats = self.join(epoch, width, header, caller);
+        // C7.
+        // SAFETY: it was stored by `publish`, and the region is joined (I2).
+        unsafe { self.buffer().take_back(job) };
+        if caller.count() && stats.quiet {
+            self.calibrate(width, caller);
         }
         if !self.panics.raised() {
             return None;
         }
-        // SAFETY: we hold the turn and the region has been joined.
+        // SAFETY: we hold the lock and the region has been joined.
         unsafe { self.panics.take() }
+    }
+
+    /// Runs a slot and keeps its panic (I7).
+    ///
+    /// # Safety
+    /// As for [`run_slot`](Self::run_slot).
+    #[inline(always)]
+    pub(super) unsafe fn run_caught(&self, header: JobHeader, slot: usize, width: usize) {
+        // SAFETY: the contract.
+        self.panics.guard(|| unsafe { self.run_slot(header, slot, width) });
+        if self.orphaned() {
+            abort("a fork() child returned from inside a region");
+        }
     }
 
     /// Whether a worker that regions would use may sleep; a guess.
     #[inline(always)]
     fn asleep(&self) -> bool {
         // Those outside the active width always sleep.
-        crate::sync::guess(|| self.sleepers.count()) + self.active() > self.slots.len() + 1
+        crate::sync::guess(|| self.sleepers.count()) + self.active() > self.workers.len() + 1
     }
 
     #[cold]
-    fn wake_for(&self, width: usize, ledger: &mut Ledger) {
+    fn wake_for(&self, width: usize, caller: &mut CallerState) {
         let begun = Instant::now();
-        if self.sleepers.wake_up(&self.slots, width - 1) {
-            ledger.woke(begun.elapsed());
-            self.sleepers.set_crowded(ledger.preempted());
+        if self.sleepers.wake_up(&self.workers, width - 1) {
+            caller.wake.woke(begun.elapsed());
         }
     }
 
-    /// Ends the region: all slots have ended when this returns.
+    /// C5, C6: all slots have ended when this returns (I4).
     #[inline(always)]
-    fn join(&self, epoch: Epoch, width: usize, head: Head, ledger: &mut Ledger) -> Course {
+    fn join(
+        &self,
+        epoch: Epoch,
+        width: usize,
+        header: JobHeader,
+        caller: &mut CallerState,
+    ) -> JoinStats {
         let mut from = self.sweep(epoch, 0, width);
         let mut looks = 0;
         let mut quiet = true;
         if from < width - 1 && self.asleep() {
-            quiet &= !self.relieve(epoch, from..width - 1, head, ledger, Slot::away);
+            quiet &= !self.help(epoch, from..width - 1, header, caller, WorkerState::away);
         }
-        let grace = ledger.grace();
-        let mut absent = false;
+        let grace = caller.looks * if caller.absent { GRACE_ABSENT } else { GRACE };
+        caller.absent = false;
         while from < width - 1 {
             if looks == grace {
-                absent = self.relieve(epoch, from..width - 1, head, ledger, |_| true);
-                quiet &= !absent;
-                self.wait(epoch, from, width);
+                caller.absent = self.help(epoch, from..width - 1, header, caller, |_| true);
+                quiet &= !caller.absent;
+                self.wait(epoch, from, width, caller);
                 break;
             }
-            self.pause.pause();
+            self.relax.relax();
             looks += 1;
             from = self.sweep(epoch, from, width);
         }
-        ledger.joined(absent, quiet);
-        Course { looks, quiet }
+        JoinStats { looks, quiet }
     }
 
-    /// Runs the slots of late owners for whom `late` holds; true if there was
-    /// one. Nobody moves rows about: the caller keeps its promise to return.
+    /// C6: claims and runs the slots of late owners for whom `late` holds; true
+    /// if there was one. Rows do not move: the caller keeps its promise to return.
     #[cold]
-    fn relieve(
+    fn help(
         &self,
         epoch: Epoch,
         workers: std::ops::Range<usize>,
-        head: Head,
-        ledger: &mut Ledger,
-        late: impl Fn(&Slot) -> bool,
+        header: JobHeader,
+        caller: &mut CallerState,
+        late: impl Fn(&WorkerState) -> bool,
     ) -> bool {
         let mut begun = Instant::now();
-        let mut relieved = false;
+        let mut helped = false;
         let width = workers.end + 1;
         for worker in workers {
-            let slot = &self.slots[worker];
-            let asleep = slot.parked();
-            if !late(slot) || !slot.take(epoch) {
+            let state = &self.workers[worker];
+            let asleep = state.parked();
+            if !late(state) || !state.claim(epoch) {
                 continue;
             }
-            relieved = true;
+            helped = true;
             if !self.panics.raised() {
-                // SAFETY: the region is not joined yet; the slot was taken above.
-                self.panics.guard(|| unsafe { self.run_slot(head, worker + 1, width) });
-                if self.orphaned() {
-                    drop(Bomb::armed("a fork() child returned from inside a region"));
-                }
+                // SAFETY: the region is not joined yet; the slot was claimed above.
+                unsafe { self.run_caught(header, worker + 1, width) };
             }
             // For the sweep. Relaxed: read back by this thread only; the owner,
-            // who has not taken the slot, does not write it in this region.
-            self.report(worker).store(epoch.0, crate::sync::Ordering::Relaxed);
+            // who has not claimed the slot, does not write it in this region.
+            self.done(worker).store(epoch.0, crate::sync::Ordering::Relaxed);
             if asleep {
                 let now = Instant::now();
-                ledger.book(now - begun, now);
+                caller.wake.book(now.saturating_duration_since(begun), now);
                 begun = now;
-                if ledger.owed() && worker + 2 < width {
-                    self.wake_for(width, ledger);
+                if caller.wake.owes() && worker + 2 < width {
+                    self.wake_for(width, caller);
                     begun = Instant::now();
                 }
             }
         }
-        relieved
+        helped
     }
 
-    /// Waits for owners that have begun.
+    /// C5: waits for owners that have begun.
     #[cold]
-    fn wait(&self, epoch: Epoch, mut from: usize, width: usize) {
-        let mut patience = Patience::new();
+    fn wait(&self, epoch: Epoch, mut from: usize, width: usize, caller: &mut CallerState) {
+        let mut backoff = JoinBackoff::new();
         loop {
             from = self.sweep(epoch, from, width);
             if from == width - 1 {
                 return;
             }
-            if patience.step() {
-                self.slots[from].stall(true);
+            if backoff.step() && self.policies.has(Policy::Timeslice) {
+                self.workers[from].set_stalled(true);
+                self.observe_own_cpu(caller);
             }
         }
     }
 
-    /// Measures the empty fork, by some that run while everybody is hot: the
-    /// grace and the break-even of small regions follow it.
+    /// Whether the calling thread, which waits for a stalled slot, lacks a CPU
+    /// too: workers want to know.
     #[cold]
-    fn calibrate(&self, width: usize, ledger: &mut Ledger) {
+    fn observe_own_cpu(&self, caller: &mut CallerState) {
+        let thread = crate::sync::context::id();
+        if caller.lack.0 != thread {
+            caller.lack = (thread, Lack::default());
+        }
+        let delay = crate::sys::run_delay();
+        let lacks = delay.and_then(|delay| caller.lack.1.observe(Instant::now(), delay));
+        if let Some(lacks) = lacks {
+            self.set_caller_shares(lacks);
+        }
+    }
+
+    /// C8: now and then measures the empty fork, by some that run while everybody
+    /// is hot: the grace and the break-even of small regions follow it. Reads mask
+    /// and quota again too.
+    #[cold]
+    fn calibrate(&self, width: usize, caller: &mut CallerState) {
         let mut times = [(Duration::ZERO, 0); SAMPLES];
-        let job = Job::empty();
+        let job = ErasedJob::empty();
         for time in &mut times {
             let begun = Instant::now();
-            // SAFETY: we hold the turn (the ledger is its state), the region
+            // SAFETY: we hold the lock (`caller` is its state), the region
             // before was joined, and the empty job borrows nothing.
             let epoch = unsafe { self.publish(width, &job) };
-            let course = self.join(epoch, width, job.head(), ledger);
-            *time = (begun.elapsed(), course.looks);
-            if !course.quiet {
+            let stats = self.join(epoch, width, job.header(), caller);
+            *time = (begun.elapsed(), stats.looks);
+            if !stats.quiet {
                 return;
             }
         }
+        // Where regions come so fast that nobody parks.
+        self.refresh();
         times.sort_unstable();
         let (fork, looks) = times[SAMPLES / 2];
         self.set_fork_ns(fork.as_nanos() as u64);
-        ledger.measured(looks);
+        caller.looks = looks.clamp(LOOKS, 32);
+        caller.until_measured = MEASURE_EVERY;
     }
 }

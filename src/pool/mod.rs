@@ -1,40 +1,38 @@
 //! The pool: what everything stands on. The protocol between callers and
 //! workers is described in `PROTOCOL.md` beside this file.
 
+mod backoff;
 mod builder;
-mod duty;
-mod fault;
+mod caller_lock;
+mod context;
+mod failpoint;
 mod gate;
+mod hint;
 mod job;
 mod join;
-mod ledger;
-mod nested;
 mod panics;
 mod park;
-mod rivals;
-mod slice;
-mod slot;
 mod steps;
 mod team;
-mod turn;
-mod wait;
+mod wait_word;
 mod worker;
+mod worker_state;
 
 #[cfg(loom)]
 pub mod model;
 
-pub use builder::{BuildError, PoolBuilder, ThreadName};
-pub(crate) use duty::Duty;
+pub(crate) use builder::Notes;
+pub use builder::{BuildError, PoolBuilder};
+pub(crate) use context::{inside, Inside};
 pub(crate) use gate::MAX_WIDTH;
+pub use hint::Work;
 pub(crate) use job::Region;
-pub(crate) use nested::{inside, Inside};
-pub(crate) use wait::Window;
 
 use crate::machine::Plan;
 use crate::partition::Split;
 use crate::sync::{AtomicBool, Ordering};
 use crate::topology::Reason;
-use job::Parcel;
+use job::OwnedJob;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -72,9 +70,17 @@ const OPS_PER_NS: u64 = 20;
 #[derive(Debug)]
 pub struct Pool {
     team: Arc<Team>,
-    workers: Vec<JoinHandle<()>>,
-    plan: Plan,
+    own: Arc<Own>,
     keep_caller_qos: bool,
+    /// What a [`Work`] says of an item.
+    ops_per_item: Option<u64>,
+}
+
+/// What only the pool has, and not its team.
+#[derive(Debug)]
+struct Own {
+    workers: Vec<JoinHandle<()>>,
+    plan: Arc<Plan>,
     /// Whether a region has been run serially.
     ran_serially: AtomicBool,
 }
@@ -117,7 +123,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn num_threads(&self) -> usize {
-        self.workers.len() + 1
+        self.own.workers.len() + 1 - self.team.lost()
     }
 
     /// Slots that a region uses now: [`num_threads`](Self::num_threads), but
@@ -135,7 +141,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn active_width(&self) -> usize {
-        self.refresh();
+        self.team.refresh();
         if self.team.orphaned() {
             1
         } else {
@@ -151,7 +157,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn reason(&self) -> &Reason {
-        &self.plan.width.reason
+        &self.own.plan.width.reason
     }
 
     /// Hint: work is coming. Sleeping workers get up and spin for a window, so
@@ -166,7 +172,7 @@ impl Pool {
     /// ```
     pub fn wake(&self) {
         if !self.team.orphaned() {
-            self.refresh();
+            self.team.refresh();
             self.team.wake();
         }
     }
@@ -190,23 +196,7 @@ impl Pool {
     /// Whether a region has been opened, were it of one slot.
     pub(crate) fn has_run(&self) -> bool {
         // Relaxed: says that it happened, orders nothing.
-        self.team.has_run() || self.ran_serially.load(Ordering::Relaxed)
-    }
-
-    /// Fits the active width to the CPUs that may be used now.
-    fn refresh(&self) {
-        let threads = self.num_threads();
-        if threads > 1 {
-            let allowed = self.plan.allowed_cpus();
-            let cpus = self.plan.within_quota(allowed);
-            self.team.rival.set_cpus(cpus);
-            self.team.set_active(threads.min(match self.team.duty() {
-                Some(duty) => duty.width(allowed),
-                None => cpus,
-            }));
-        } else {
-            self.team.set_active(1);
-        }
+        self.team.has_run() || self.own.ran_serially.load(Ordering::Relaxed)
     }
 
     /// Runs a region of `items` items in at most so many slots, or as one slot
@@ -220,15 +210,11 @@ impl Pool {
         let width = items.min(self.team.active());
         let serial =
             width < 2 || work.is_some_and(|ops| ops < self.break_even()) || self.team.orphaned();
-        if serial || !nested::outside() {
-            if !serial && self.team.between_steps() {
-                // SAFETY: the borrows live (contract), no slot has been run, and
-                // the width is above 1.
-                return unsafe { self.team.step(width, hint(work), &Parcel::new(region).job()) };
-            }
+        let steps = self.team.between_steps();
+        if serial || !(steps || context::outside()) {
             // Relaxed: see `has_run`. Read first: the line stays shared.
-            if !self.ran_serially.load(Ordering::Relaxed) {
-                self.ran_serially.store(true, Ordering::Relaxed);
+            if !self.own.ran_serially.load(Ordering::Relaxed) {
+                self.own.ran_serially.store(true, Ordering::Relaxed);
             }
             // SAFETY: the borrows live (contract), and the one slot there is
             // runs once.
@@ -237,13 +223,22 @@ impl Pool {
         if !self.keep_caller_qos {
             crate::sys::raise_caller_qos();
         }
-        let mut parcel = Parcel::new(region);
+        let mut owned = OwnedJob::new(region);
+        let (team, work) = (&self.team, work.map(time_of));
+        let job = owned.lend();
         // SAFETY: the borrows live (contract), and no slot has been run.
-        if !unsafe { self.team.region(width, hint(work), &parcel.job()) } {
+        let had = if steps {
+            // SAFETY: as above; the thread is between steps.
+            unsafe { team.step(width, work, &job) }
+        } else {
+            // SAFETY: as above.
+            unsafe { team.region(width, work, &job) }
+        };
+        if !had {
             // What waits for this thread would wait for its nested regions too.
             let _inside = Inside::enter();
             // SAFETY: as above.
-            unsafe { parcel.region().run_slot(0, Split::SERIAL) };
+            unsafe { owned.region().run_slot(0, Split::SERIAL) };
         }
     }
 
@@ -257,26 +252,29 @@ impl Pool {
 
 /// How long so much work takes serially.
 #[inline(always)]
-fn hint(work: Option<u64>) -> Option<Duration> {
-    work.map(|ops| Duration::from_nanos(ops / OPS_PER_NS))
+fn time_of(ops: u64) -> Duration {
+    Duration::from_nanos(ops / OPS_PER_NS)
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        if self.team.orphaned() {
+        let own = Arc::get_mut(&mut self.own).expect("a hint's copies are not counted");
+        let workers = std::mem::take(&mut own.workers);
+        if self.team.is_in_child() {
             // Dropping a handle detaches a thread by an id that may belong to
             // another thread in this process by now.
-            self.workers.drain(..).for_each(std::mem::forget);
+            workers.into_iter().for_each(std::mem::forget);
             return;
         }
         self.team.stop();
-        if nested::works_for(Arc::as_ptr(&self.team) as usize) {
+        if context::works_for(Arc::as_ptr(&self.team) as usize) {
             // A worker cannot join itself; the team outlives it by its `Arc`.
             return;
         }
-        for worker in self.workers.drain(..) {
-            // A worker catches every panic, so there is no error to report.
-            let _ = worker.join();
+        for worker in workers {
+            // Nothing of the user's runs outside of a catch on a worker; what comes
+            // out all the same is not dropped, since that may panic too.
+            let _ = worker.join().map_err(std::mem::forget);
         }
     }
 }

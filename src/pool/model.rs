@@ -1,15 +1,16 @@
-//! The door through which `tests/loom` reaches the real team, its sleepers
-//! and its turn. Under loom only.
+//! How `tests/loom` reaches the real team, its sleepers and its caller lock.
+//! Under loom only.
 #![allow(missing_docs, reason = "not part of the library")]
 
-use super::job::{Parcel, Region};
-use super::ledger::Ledger;
+use super::caller_lock::CallerLock;
+use super::job::{OwnedJob, Region};
+use super::join::CallerState;
 use super::park::Sleepers;
-use super::slot::Slot;
-use super::team::Team;
-use super::turn::Turn;
-use super::wait::Window;
+use super::team::{ReadUsable, Team};
+use super::worker_state::WorkerState;
 use crate::partition::Split;
+use crate::policy::spin::SpinWindow;
+use crate::policy::{Absence, Policies};
 pub use crate::sync::model::{pause, resume};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,19 +28,22 @@ pub enum Wait {
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     pub workers: usize,
-    /// Workers to a gate; one reports on the gate's own line.
+    /// Workers to a gate; one has its done epoch on the gate's own line.
     pub group: usize,
     pub wait: Wait,
     /// Looks that a fork takes: the grace of late owners follows it. 0: they
-    /// are relieved as soon as the caller's own slot is done.
+    /// are helped as soon as the caller's own slot is done.
     pub looks: u32,
     /// What each reading of a clock adds.
     pub tick: Duration,
+    /// Whether workers go away once after each of their slots, and the width
+    /// that regions are to have meanwhile, if another one.
+    pub away: Option<Option<usize>>,
 }
 
 /// A real team whose threads are the model's.
 #[derive(Clone, Debug)]
-pub struct Crew(Arc<Team>);
+pub struct ModelTeam(Arc<Team>);
 
 /// Calls the closure with the slot and the width.
 struct Slots<F>(F);
@@ -51,38 +55,54 @@ unsafe impl<F: Fn(usize, usize) + Sync> Region for Slots<F> {
     }
 }
 
-impl Crew {
-    pub fn new(setup: Setup) -> Crew {
-        let Setup { workers, group, wait, looks, tick } = setup;
+impl ModelTeam {
+    pub fn new(setup: Setup) -> ModelTeam {
+        let Setup { workers, group, wait, looks, tick, away } = setup;
         crate::sync::model::reset(tick);
-        let window = match wait {
-            Wait::Spin => Window::fixed(Duration::MAX),
-            Wait::Park => Window::fixed(Duration::ZERO),
-        };
-        Crew(Arc::new(Team::with(workers, window, group, Ledger::with_looks(looks))))
+        let window = SpinWindow::fixed(match wait {
+            Wait::Spin => Duration::MAX,
+            Wait::Park => Duration::ZERO,
+        });
+        let usable = ReadUsable(Box::new(|| None));
+        let policies = Policies::ALL;
+        let setup =
+            super::team::Setup { workers, window, policies, weights: None, quota: None, usable };
+        let mut team = Team::with(setup, group, CallerState::with_looks(looks));
+        team.absence = away.map(|width| Absence { time: Duration::ZERO, width });
+        ModelTeam(Arc::new(team))
     }
 
     /// The life of worker `worker`.
     pub fn work(&self, worker: usize) {
-        super::nested::mark_worker(Arc::as_ptr(&self.0) as usize);
+        super::context::mark_worker(Arc::as_ptr(&self.0) as usize);
         self.0.work(worker);
     }
 
-    /// A region, or a step inside of `steps`; false where the turn could not be
-    /// had. `large` wakes sleepers.
-    pub fn region(&self, width: usize, large: bool, f: impl Fn(usize, usize) + Sync) -> bool {
-        let hint = large.then_some(Duration::from_secs(1));
-        let mut parcel = Parcel::new(Slots(f));
-        if self.0.between_steps() {
-            // SAFETY: the region is borrowed until the call returns, and new.
-            unsafe { self.0.step(width, hint, &parcel.job()) };
+    /// A region of `width` slots, or of the active ones if that is `None`; a step
+    /// inside of `steps`; false where the caller lock could not be had. `large`
+    /// wakes sleepers.
+    pub fn region(
+        &self,
+        width: impl Into<Option<usize>>,
+        large: bool,
+        f: impl Fn(usize, usize) + Sync,
+    ) -> bool {
+        let width = width.into().unwrap_or_else(|| self.0.active());
+        let work = large.then_some(Duration::from_secs(1));
+        let mut owned = OwnedJob::new(Slots(f));
+        if width < 2 {
+            (owned.region().0)(0, width);
             return true;
         }
+        if self.0.between_steps() {
+            // SAFETY: the region is borrowed until the call returns, and new.
+            return unsafe { self.0.step(width, work, &owned.lend()) };
+        }
         // SAFETY: as above.
-        unsafe { self.0.region(width, hint, &parcel.job()) }
+        unsafe { self.0.region(width, work, &owned.lend()) }
     }
 
-    /// Keeps the turn for the regions that `f` opens.
+    /// Keeps the caller lock for the regions that `f` opens.
     pub fn steps<R>(&self, f: impl FnOnce() -> R) -> R {
         self.0.steps(f)
     }
@@ -94,7 +114,12 @@ impl Crew {
 
     /// Workers that sleep and have not been woken, as far as the caller sees.
     pub fn parked(&self) -> usize {
-        self.0.slots.iter().filter(|slot| slot.parked()).count()
+        self.0.workers.iter().filter(|worker| worker.parked()).count()
+    }
+
+    /// Slots that a region would have.
+    pub fn active(&self) -> usize {
+        self.0.active()
     }
 
     pub fn wake(&self) {
@@ -112,62 +137,95 @@ impl Crew {
 
 /// The sleepers of a team without its regions.
 #[derive(Debug)]
-pub struct Dormitory {
+pub struct ModelSleepers {
     sleepers: Sleepers,
-    slots: Box<[Slot]>,
+    workers: Box<[WorkerState]>,
 }
 
-impl Dormitory {
-    pub fn new(workers: usize) -> Dormitory {
+impl ModelSleepers {
+    pub fn new(workers: usize) -> ModelSleepers {
         crate::sync::model::reset(Duration::ZERO);
-        Dormitory {
+        ModelSleepers {
             sleepers: Sleepers::new(workers),
-            slots: (0..workers).map(|_| Slot::new()).collect(),
+            workers: (0..workers).map(|_| WorkerState::new()).collect(),
         }
     }
 
-    /// Worker `worker` starts, sleeps once unless `changed`, and passes the
-    /// wake on if there was one. It stays up for wakes after number `since`;
-    /// `None`: after those that it sees, as after a region.
-    pub fn night(&self, worker: usize, since: Option<u32>, changed: impl Fn() -> bool) {
-        let slot = &self.slots[worker];
-        self.sleepers.arrive(slot);
+    /// Worker `worker` starts, goes away and comes back if it is to, sleeps once
+    /// unless `changed`, and passes the wake on if there was one. It stays up for
+    /// wakes after number `since`; `None`: after those that it sees, as after a
+    /// region.
+    pub fn sleep_once(
+        &self,
+        worker: usize,
+        away: bool,
+        since: Option<u32>,
+        changed: impl Fn() -> bool,
+    ) {
+        let state = &self.workers[worker];
+        self.sleepers.arrive(state);
+        if away {
+            self.sleepers.leave(state);
+            self.sleepers.arrive(state);
+        }
         let wakes = since.unwrap_or_else(|| self.sleepers.wakes());
-        if self.sleepers.park(slot, wakes, changed) {
-            self.sleepers.pass_on(&self.slots);
+        if self.sleepers.park(state, wakes, changed) {
+            self.sleepers.pass_on(&self.workers);
         }
     }
 
     /// Wakes all of them.
     pub fn wake(&self) {
-        self.sleepers.wake_up(&self.slots, self.slots.len());
+        self.sleepers.wake_up(&self.workers, self.workers.len());
     }
 
     /// As `Team::stop`, after the news.
     pub fn wake_all(&self) {
-        self.sleepers.wake_all(&self.slots);
+        self.sleepers.wake_all(&self.workers);
+    }
+
+    /// How many are not up.
+    pub fn count(&self) -> usize {
+        self.sleepers.count()
     }
 }
 
-/// The turn by itself, with a number as its state.
+/// The caller lock by itself, with a number as its state.
 #[derive(Debug)]
-pub struct Callers(Turn<u32>);
+pub struct ModelLock(CallerLock<u32>);
 
-impl Callers {
-    pub fn new(tick: Duration) -> Callers {
+impl ModelLock {
+    pub fn new(tick: Duration) -> ModelLock {
         crate::sync::model::reset(tick);
-        Callers(Turn::new(0))
+        ModelLock(CallerLock::new(0))
     }
 
-    /// Takes the turn and runs `f` on its state; false if the turn could not
-    /// be had.
+    /// Takes the lock and runs `f` on its state; false if it could not be had.
     pub fn call(&self, f: impl FnOnce(&mut u32)) -> bool {
-        match self.0.take() {
-            Some(mut turn) => {
-                turn.state(f);
+        match self.0.acquire(|_| true) {
+            Some(mut guard) => {
+                guard.state(f);
                 true
             }
             None => false,
         }
+    }
+
+    /// Keeps the lock for so many steps, each of which runs `f` on its state; how
+    /// many could be had.
+    pub fn steps(&self, steps: usize, f: impl Fn(&mut u32)) -> usize {
+        let Some(guard) = self.0.acquire(|_| true) else { return 0 };
+        let scope = guard.begin_scope();
+        let had = (0..steps).filter(|_| match self.0.retake(scope, |_| true) {
+            Some(mut guard) => {
+                guard.state(&f);
+                guard.keep(scope);
+                true
+            }
+            None => false,
+        });
+        let had = had.count();
+        self.0.end_scope(scope);
+        had
     }
 }

@@ -21,8 +21,8 @@ struct State {
 }
 
 // SAFETY: `first` is written by the one thread that turned `raised` to true,
-// and read by the holder of the turn after that thread's slot was reported
-// (Release/Acquire on the report), or was its own. Payloads are `Send`.
+// and read by the holder of the caller lock after that thread's slot was done
+// (Release/Acquire on the done epoch), or was its own. Payloads are `Send`.
 unsafe impl Sync for Panics {}
 
 impl Panics {
@@ -47,12 +47,12 @@ impl Panics {
 
     #[cold]
     fn keep(&self, payload: Payload) {
-        // Relaxed: picks one writer; the reports order its write.
+        // Relaxed: picks one writer; the done epochs order its write.
         if self.state.raised.swap(true, Ordering::Relaxed) {
             discard(payload);
         } else {
             // SAFETY: only the thread that set `raised` comes here, once per
-            // region; the caller looks after this slot is reported.
+            // region; the caller looks after this slot is done.
             self.state.first.with_mut(|first| unsafe { *first = Some(payload) });
         }
     }
@@ -60,18 +60,18 @@ impl Panics {
     /// Whether a slot has panicked so far.
     #[inline(always)]
     pub(super) fn raised(&self) -> bool {
-        // Relaxed: a hint to skip slots; after the join the reports order it.
+        // Relaxed: a hint to skip slots; after the join the done epochs order it.
         self.state.raised.load(Ordering::Relaxed)
     }
 
     /// The first payload; the pool is as new after that.
     ///
     /// # Safety
-    /// The caller holds the turn and all slots of its region have ended.
+    /// The caller holds the caller lock and all slots of its region have ended.
     #[cold]
     pub(super) unsafe fn take(&self) -> Option<Payload> {
         // SAFETY: every slot has ended (contract), so no writer is left, and
-        // the reports' Release/Acquire make the payload visible.
+        // the done epochs' Release/Acquire make the payload visible.
         let first = self.state.first.with_mut(|first| unsafe { (*first).take() });
         // Relaxed: the next region's publication orders it.
         self.state.raised.store(false, Ordering::Relaxed);
@@ -90,21 +90,28 @@ fn discard(payload: Payload) {
 /// Aborts when dropped: unwinding past a region's join would leave workers on
 /// a dead closure.
 #[derive(Debug)]
-pub(super) struct Bomb(&'static str);
+pub(super) struct AbortOnDrop(&'static str);
 
-impl Bomb {
+impl AbortOnDrop {
     pub(super) fn armed(why: &'static str) -> Self {
-        Bomb(why)
+        AbortOnDrop(why)
     }
 
-    pub(super) fn defuse(self) {
+    pub(super) fn disarm(self) {
         std::mem::forget(self);
     }
 }
 
-impl Drop for Bomb {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
-        eprintln!("rowpool: {}, aborting", self.0);
-        std::process::abort();
+        abort(self.0);
     }
+}
+
+/// Ends the process with one line, and takes no lock for it: in a `fork()` child
+/// the one of stderr may be held by a thread that does not exist (S36).
+#[cold]
+pub(super) fn abort(why: &'static str) -> ! {
+    crate::sys::write_error(&["rowpool: ", why, ", aborting\n"]);
+    std::process::abort();
 }

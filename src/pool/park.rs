@@ -1,18 +1,18 @@
-//! Sleeping and waking with no lost wake-up and no timer.
+//! Sleeping and waking with no lost wake-up and no timer; and the one way in
+//! which a worker goes away and comes back by itself.
 //!
-//! A worker goes to sleep in four steps: (1) it marks its slot `PARKED` and
-//! counts itself, (2) fence, (3) it looks at its gate and at the count of
-//! wakes once more, (4) it sleeps while its slot says `PARKED`. Who wakes has
-//! (1) published or counted a wake, (2) fence, (3) reads the count of
-//! sleepers, (4) turns `PARKED` into `WAKING` and rings. Of two threads that
-//! pass a SeqCst fence each, at least one sees what the other did before its
-//! own: no wake is lost. A region that meets a worker between (1) and (4)
-//! relieves it like any late owner, so only wakes need the fence, regions on
-//! a hot pool do not.
+//! A worker goes to sleep in four steps: S1 it marks its state `PARKED` and
+//! counts itself, S2 fence, S3 it looks at its gate and at the count of wakes
+//! once more, S4 it sleeps while its state is `PARKED`. A waker S5 has published
+//! or counted a wake, S6 fence, S7 reads the count of sleepers, S8 turns `PARKED`
+//! into `AWAY` and notifies. Of two threads that pass a SeqCst fence each, at
+//! least one sees what the other did before its own: no wake is lost. A region
+//! that meets a worker between S1 and S4 helps it like any late owner, so only
+//! wakes need the fence, regions on a hot pool do not.
 
-use super::fault::{planted, Fault};
-use super::slot::Slot;
-use crate::sync::{fence, AtomicBool, AtomicU32, AtomicUsize, Line, Ordering};
+use super::failpoint::{planted, Fault};
+use super::worker_state::WorkerState;
+use crate::sync::{fence, AtomicU32, AtomicUsize, Line, Ordering};
 
 /// How many sleepers one woken worker wakes in turn.
 const PASS_ON: usize = 2;
@@ -25,16 +25,14 @@ pub(super) struct Sleepers {
 
 #[derive(Debug)]
 struct State {
-    /// Workers that are not up: from step 1 (or their creation) until they run
-    /// again. Who is woken already is told apart by his slot and not rung for
-    /// twice, or each region until he runs would pay a system call.
+    /// Workers that are not up: from S1, `leave` or their creation until they
+    /// run again. Who is woken already is told apart by its state and not
+    /// notified twice, or each region until it runs would pay a system call.
     count: AtomicUsize,
-    /// Calls of `wake`, wrapping: what a worker that is about to park compares.
+    /// Calls of `wake_up`, wrapping: what a worker that is about to park compares.
     wakes: AtomicU32,
     /// Workers `0..reach` are to be woken, for those who pass the wake on.
     reach: AtomicUsize,
-    /// Whether the caller's CPU is shared.
-    crowded: AtomicBool,
 }
 
 impl Sleepers {
@@ -45,7 +43,6 @@ impl Sleepers {
                 count: AtomicUsize::new(workers),
                 wakes: AtomicU32::new(0),
                 reach: AtomicUsize::new(0),
-                crowded: AtomicBool::new(false),
             }),
         }
     }
@@ -59,110 +56,109 @@ impl Sleepers {
 
     /// The number of wakes so far, to compare in `park`.
     pub(super) fn wakes(&self) -> u32 {
-        // Acquire, from `wake_up`: who counts a wake sees its news, and lies down
-        // as one whom that wave need not wake.
+        // Acquire, from S5: who counts a wake sees its news, and prepares to park
+        // as one whom that wake need not reach.
         self.state.wakes.load(Ordering::Acquire)
     }
 
     /// Sleeps, unless `changed` says that there is news or a wake came since
     /// `wakes` were counted. True if somebody else ended the sleep: then the
     /// wake must be passed on.
-    pub(super) fn park(&self, slot: &Slot, wakes: u32, changed: impl Fn() -> bool) -> bool {
-        slot.lie_down(wakes);
+    pub(super) fn park(
+        &self,
+        worker: &WorkerState,
+        wakes: u32,
+        changed: impl Fn() -> bool,
+    ) -> bool {
+        // S1.
+        worker.prepare_park(wakes);
         // Relaxed: the fence follows.
         self.state.count.fetch_add(1, Ordering::Relaxed);
         if !planted(Fault::NoSleepFence) {
-            // SeqCst: pairs with the fence in `wake_up` (store buffering).
+            // S2. SeqCst: pairs with S6 (store buffering).
             fence(Ordering::SeqCst);
         }
+        // S3.
         let woken = if changed() || self.wakes() != wakes {
-            !slot.rouse()
+            !worker.unpark()
         } else {
-            slot.sleep();
+            worker.sleep();
             true
         };
-        self.arrive(slot);
+        self.arrive(worker);
         woken
     }
 
-    /// A worker gives its CPU away for a moment; `arrive` ends that.
-    pub(super) fn leave(&self, slot: &Slot) {
-        slot.leave();
-        // Relaxed: a count.
-        self.state.count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Whether the caller's CPU is shared, when it looked last.
-    pub(super) fn crowded(&self) -> bool {
-        // Relaxed: a hint.
-        self.state.crowded.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_crowded(&self, crowded: bool) {
-        // Relaxed: as in `crowded`. Read first: the line stays shared.
-        if self.crowded() != crowded {
-            self.state.crowded.store(crowded, Ordering::Relaxed);
+    /// W6: a worker goes away; until `arrive` the caller runs its slots at once,
+    /// and nobody wakes it.
+    pub(super) fn leave(&self, worker: &WorkerState) {
+        worker.mark_away();
+        if !planted(Fault::AwayUncounted) {
+            // Relaxed: a count.
+            self.state.count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// A worker is up: it starts, or its sleep is over.
-    pub(super) fn arrive(&self, slot: &Slot) {
-        slot.arrive();
+    /// W7: a worker is up: it starts, is back, or its sleep is over.
+    pub(super) fn arrive(&self, worker: &WorkerState) {
+        worker.mark_awake();
         // Relaxed: a count.
         self.state.count.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Wakes one of workers `0..reach`, who wakes two more, and so on; who is
     /// about to park stays up. True if one was there to be woken.
-    pub(super) fn wake_up(&self, slots: &[Slot], reach: usize) -> bool {
-        // Release, to `wakes`: the news of this wake.
-        let wave = self.state.wakes.fetch_add(1, Ordering::Release).wrapping_add(1);
+    pub(super) fn wake_up(&self, workers: &[WorkerState], reach: usize) -> bool {
+        // S5. Release, to `wakes`: the news of this wake.
+        let generation = self.state.wakes.fetch_add(1, Ordering::Release).wrapping_add(1);
         if !planted(Fault::NoWakeFence) {
-            // SeqCst: pairs with the fence in `park`.
+            // S6. SeqCst: pairs with S2.
             fence(Ordering::SeqCst);
         }
+        // S7.
         if self.count() == 0 {
             return false;
         }
         // Relaxed: a worker that misses it wakes by an older reach; who is
-        // left asleep then is relieved, and woken by the next wake.
+        // left asleep then is helped, and woken by the next wake.
         self.state.reach.store(reach, Ordering::Relaxed);
-        self.rouse(slots, reach, wave, 1)
+        self.unpark(workers, reach, generation, 1)
     }
 
-    /// The duty of a woken worker.
-    pub(super) fn pass_on(&self, slots: &[Slot]) {
-        if self.count() != 0 {
+    /// S9: what a woken worker owes to others.
+    pub(super) fn pass_on(&self, workers: &[WorkerState]) {
+        if self.count() != 0 && !planted(Fault::WakeNotPassedOn) {
             // Relaxed: as in `wake_up`.
             let reach = self.state.reach.load(Ordering::Relaxed);
-            self.rouse(slots, reach.min(slots.len()), self.wakes(), PASS_ON);
+            self.unpark(workers, reach.min(workers.len()), self.wakes(), PASS_ON);
         }
     }
 
     /// Wakes everybody, by the caller itself: the pool ends.
-    pub(super) fn wake_all(&self, slots: &[Slot]) {
-        // SeqCst: as in `wake_up`.
+    pub(super) fn wake_all(&self, workers: &[WorkerState]) {
+        // SeqCst: as S6.
         fence(Ordering::SeqCst);
-        // Nobody parks any more, so no wave is spared.
-        for slot in slots {
-            if slot.rouse() {
-                slot.ring();
+        // Nobody parks any more, so nobody is spared.
+        for worker in workers {
+            if worker.unpark() {
+                worker.notify();
             }
         }
     }
 
-    /// Wakes at most `most` of those who lay down before the `wave`: who has
-    /// been up since and parks again is left alone, or a wave would never end.
-    fn rouse(&self, slots: &[Slot], reach: usize, wave: u32, most: usize) -> bool {
+    /// S8: wakes at most `most` of those who prepared to park before wake
+    /// `generation`: who has been up since and parks again is left alone, or
+    /// woken workers without work would wake each other for ever.
+    fn unpark(&self, workers: &[WorkerState], reach: usize, generation: u32, most: usize) -> bool {
         let mut left = most;
-        for slot in &slots[..reach] {
+        for worker in &workers[..reach] {
             if left == 0 {
                 break;
             }
             if planted(Fault::WakeInPlace) {
-                slot.ring();
-            } else if slot.lay_down() != wave && slot.rouse() {
-                slot.ring();
+                worker.notify();
+            } else if worker.wake_generation() != generation && worker.unpark() {
+                worker.notify();
                 left -= 1;
             }
         }

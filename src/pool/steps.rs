@@ -1,32 +1,30 @@
-//! Several regions under one turn: each is an epoch of its own, published by
-//! the caller that keeps the turn, and joined before the next.
+//! Several regions under one caller lock: each is an epoch of its own, published
+//! by the caller that keeps the lock, and joined before the next.
 
-use super::fault::{planted, Fault};
-use super::job::Job;
-use super::ledger::Ledger;
-use super::nested::{self, Inside};
-use super::panics::Bomb;
+use super::caller_lock::Scope;
+use super::context::{self, Inside};
+use super::failpoint::{planted, Fault};
+use super::job::ErasedJob;
 use super::team::Team;
-use super::turn::Guard;
 use super::Pool;
 use std::time::Duration;
 
 impl Pool {
-    /// Runs `f`, whose regions on this pool are *steps*: they share one turn. A
-    /// layer costs one turn so, and no other caller comes between two of its
-    /// steps.
+    /// Runs `f`, whose regions on this pool are *steps*: this caller keeps the
+    /// pool from the first to the last, so that a token is not torn apart by
+    /// other callers' regions.
     ///
     /// A step is any region that the calling thread opens on this pool in `f`,
     /// by whichever shape, by [`gemv`](crate::gemv), and, on the process-wide
     /// pool, by [`par`](crate::par) or [`threads`](crate::threads) too. It ends
     /// before its call returns, as always: there is a barrier between any two
     /// steps, and what stands between them runs on the calling thread. Owners
-    /// that are late in a step are relieved, results are bitwise those of
+    /// that are late in a step are helped, results are bitwise those of
     /// regions by themselves, and regions inside of a step run inline.
     ///
-    /// Other callers wait until `f` returns: wrap a layer or a token, not a
-    /// conversation. In `f`, regions of *other* pools run inline, and so do
-    /// those of a thread that `f` waits for, after 20 ms in vain. Inside of a
+    /// Other callers wait until `f` returns, but not for ever: who has waited
+    /// for 20 ms is let between two steps. Wrap a layer or a token, not a
+    /// conversation. In `f`, regions of *other* pools run inline. Inside of a
     /// region, and inside of another `scope_steps`, `f` is called as it is.
     ///
     /// # Panics
@@ -49,7 +47,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn scope_steps<R>(&self, f: impl FnOnce() -> R) -> R {
-        if !nested::outside() || self.team.active() < 2 || self.team.orphaned() {
+        if !context::outside() || self.team.active() < 2 || self.team.orphaned() {
             return f();
         }
         if !self.keep_caller_qos {
@@ -59,18 +57,17 @@ impl Pool {
     }
 }
 
-/// A turn that is kept from step to step.
-struct Kept<'a> {
+/// A scope of steps: the caller lock is given when it is dropped.
+struct StepScope<'a> {
     team: &'a Team,
-    turn: Option<Guard<'a, Ledger>>,
+    scope: Scope,
 }
 
-impl Drop for Kept<'_> {
+impl Drop for StepScope<'_> {
     fn drop(&mut self) {
-        if self.team.orphaned() {
-            // The turn is the parent's, who gives it; a lock of those who wait
-            // for it may be held for ever here.
-            std::mem::forget(self.turn.take());
+        // A `fork()` child has a copy of the parent's lock, which nobody takes.
+        if !self.team.orphaned() {
+            self.team.caller_lock.end_scope(self.scope);
         }
     }
 }
@@ -80,49 +77,50 @@ impl Team {
         std::ptr::from_ref(self) as usize
     }
 
-    /// Whether the calling thread keeps the turn, and no step runs on it.
+    /// Whether the calling thread keeps the caller lock, and runs no slot.
     #[inline(always)]
     pub(crate) fn between_steps(&self) -> bool {
-        nested::between_steps_of(self.address())
+        context::between_steps_of(self.address())
     }
 
-    /// Runs `f` with the turn kept for its steps, by a thread that is outside of
-    /// all regions.
+    /// Runs `f` with the caller lock kept for its steps, by a thread that is
+    /// outside of all regions.
     pub(crate) fn steps<R>(&self, f: impl FnOnce() -> R) -> R {
-        let Some(turn) = self.turn.take() else {
+        let Some(guard) = self.caller_lock.acquire(|holder| self.blocked(holder)) else {
             // What waits for this thread would wait for its regions too.
             let _inside = Inside::enter();
             return f();
         };
-        let mut kept = Kept { team: self, turn: Some(turn) };
-        if planted(Fault::StepsWithoutTurn) {
-            kept.turn = None;
+        let scope = guard.begin_scope();
+        if planted(Fault::StepsWithoutLock) {
+            self.caller_lock.end_scope(scope);
         }
-        // Dropped first: without the turn there are no steps.
-        let _steps = Inside::enter_steps(self.address());
+        let scope = StepScope { team: self, scope };
+        // Dropped before the scope: without the lock there are no steps.
+        let _steps = Inside::enter_steps(self.address(), scope.scope.number());
         f()
     }
 
-    /// [`region`](Self::region) under a turn that is kept.
+    /// [`region`](Self::region) as a step: with the lock that the thread keeps.
     ///
     /// # Safety
     /// The calling thread is [`between_steps`](Self::between_steps); what the
     /// job borrows lives until this returns, and none of its slots has been run.
-    pub(crate) unsafe fn step(&self, width: usize, hint: Option<Duration>, job: &Job<'_>) {
-        assert!(1 < width && width <= self.slots.len() + 1, "a region has slots for threads");
+    pub(crate) unsafe fn step(
+        &self,
+        width: usize,
+        work: Option<Duration>,
+        job: &ErasedJob<'_>,
+    ) -> bool {
+        assert!(1 < width && width <= self.workers.len() + 1, "a region has slots for threads");
         self.prepare(width, job);
-        let inside = Inside::enter();
-        let bomb = Bomb::armed("a step was left before its join");
-        // SAFETY: the thread's mark says that it has the guard, in `steps`, which
-        // does not use it before its end; and that no step runs, since the mark
-        // is another one then. The step before was joined before its mark went.
-        // The width was checked; the job is good by contract.
-        let payload = unsafe { self.turn.held(|ledger| self.course(width, hint, job, ledger)) };
-        bomb.defuse();
-        drop(inside);
-        self.turn.moved();
-        if let Some(payload) = payload {
-            std::panic::resume_unwind(payload);
-        }
+        let scope = Scope::from_number(context::scope());
+        // C1.
+        let Some(guard) = self.caller_lock.retake(scope, |holder| self.blocked(holder)) else {
+            return false;
+        };
+        // SAFETY: the width was checked; the rest is the contract.
+        unsafe { self.run_region(guard, width, work, job, |guard| guard.keep(scope)) };
+        true
     }
 }

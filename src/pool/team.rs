@@ -1,50 +1,92 @@
-//! What the callers and the workers of one pool share.
+//! What the callers and the workers of one pool share: the gates, the workers'
+//! states, the caller lock, and settings that every region reads.
 
-use super::duty::Duty;
-use super::gate::{Epoch, Gate, MAX_WIDTH};
-use super::job::{Head, Job};
-use super::ledger::Ledger;
+use super::backoff::Relax;
+use super::caller_lock::CallerLock;
+use super::gate::{Epoch, Gate, Word, MAX_WIDTH};
+use super::job::{ErasedJob, JobHeader};
+use super::join::CallerState;
 use super::panics::Panics;
 use super::park::Sleepers;
-use super::rivals::Rival;
-use super::slot::Slot;
-use super::turn::Turn;
-use super::wait::{Pause, Window};
+use super::worker_state::WorkerState;
 use crate::partition::{Split, Weights};
-use crate::sync::{AtomicU64, AtomicUsize, Line, Ordering};
+use crate::policy::oversubscription::Oversubscription;
+use crate::policy::quota::QuotaShare;
+use crate::policy::spin::SpinWindow;
+use crate::policy::{Policies, Policy};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Line, Ordering};
+use crate::sys::Process;
+use crate::topology::Usable;
 
-/// Up to this many workers each have a gate of their own and report on it;
-/// more are served in groups, so that publishing stays cheap.
+/// Up to this many workers each have a gate of their own, which also carries
+/// their done epoch; more are served in groups, so that publishing stays cheap.
 const OWN_GATES: usize = 8;
-/// Workers that poll one gate, beyond that.
+/// Workers that look at one gate, beyond that.
 const GROUP: usize = 16;
+
+/// What a team is made of.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) workers: usize,
+    pub(crate) window: SpinWindow,
+    pub(crate) policies: Policies,
+    /// Sizes of the slots where the CPUs differ: one for each.
+    pub(crate) weights: Option<Weights>,
+    /// What the CPU quota leaves beyond whole CPUs.
+    pub(crate) quota: Option<QuotaShare>,
+    /// What may be used now; asked seldom.
+    pub(crate) usable: ReadUsable,
+}
+
+/// Reads what CPUs may be used now; `None` says that there is no news.
+pub(crate) struct ReadUsable(pub(crate) Box<dyn Fn() -> Option<Usable> + Send + Sync>);
+
+impl std::fmt::Debug for ReadUsable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReadUsable")
+    }
+}
+
+impl Setup {
+    /// Workers per gate.
+    pub(super) fn group(&self) -> usize {
+        if self.workers <= OWN_GATES {
+            1
+        } else {
+            GROUP
+        }
+    }
+}
 
 /// One team of workers and everything they share with their callers.
 #[derive(Debug)]
 pub(crate) struct Team {
     gates: Box<[Gate]>,
-    /// The gate that regions lie in: that of the worker, if there is one; else
-    /// one that nobody polls, or they would fight for the line.
-    home: usize,
+    /// The gate whose buffer regions lie in: that of the worker, if there is
+    /// one; else one that nobody looks at, or they would fight for the line.
+    buffer: usize,
     /// Workers per gate.
     group: usize,
     /// Worker `i` owns slot `i + 1`; slot 0 is the caller's.
-    pub(super) slots: Box<[Slot]>,
+    pub(super) workers: Box<[WorkerState]>,
     pub(super) sleepers: Sleepers,
     pub(super) panics: Panics,
-    pub(super) turn: Turn<Ledger>,
-    pub(super) rival: Rival,
+    pub(super) caller_lock: CallerLock<CallerState>,
+    pub(super) others: Oversubscription,
     facts: Line<Facts>,
-    /// Sizes of the slots where the CPUs differ.
     weights: Option<Weights>,
-    /// Who works for a part of the time.
-    pub(super) duty: Option<Duty>,
+    pub(super) policies: Policies,
+    pub(super) quota: Option<QuotaShare>,
+    usable: ReadUsable,
     /// How long a worker spins before it parks.
-    pub(super) window: Window,
-    /// How long everybody waits between two looks.
-    pub(super) pause: Pause,
+    pub(super) window: SpinWindow,
+    /// What everybody does between two looks.
+    pub(super) relax: Relax,
     /// The process that the threads live in.
-    generation: u32,
+    process: Process,
+    /// For the model: every worker goes away once after each of its slots.
+    #[cfg(loom)]
+    pub(super) absence: Option<crate::policy::Absence>,
 }
 
 /// Read by every region, written rarely.
@@ -54,71 +96,64 @@ struct Facts {
     active: AtomicUsize,
     /// Measured cost of an empty region in ns.
     fork_ns: AtomicU64,
+    /// Workers whose thread has ended before its time.
+    lost: AtomicUsize,
+    /// Whether the caller's CPU was shared, when it looked last.
+    caller_shares: AtomicBool,
+    /// Whether the quota is still that of `Team::quota`.
+    share_holds: AtomicBool,
 }
 
 /// Cost of a fork until it has been measured, in ns.
 const FORK_NS: u64 = 300;
 
-// SAFETY: only heads and homes of the gates are not `Sync` by themselves. They
-// are written by the holder of the turn and read by workers that have taken a
-// slot of that region (see `Gate`), and regions are `Sync`.
-unsafe impl Sync for Team {}
-// SAFETY: as above; nothing in a team belongs to a thread.
-unsafe impl Send for Team {}
-
 impl Team {
-    pub(crate) fn new(workers: usize, window: Window) -> Self {
-        assert!(workers < MAX_WIDTH, "checked by the builder");
-        let group = if workers <= OWN_GATES { 1 } else { GROUP };
-        Team::with(workers, window, group, Ledger::new())
+    /// A team whose threads have not started.
+    ///
+    /// # Panics
+    /// With more workers than a pool may have, or where there is not one weight
+    /// for each slot.
+    pub(crate) fn new(setup: Setup) -> Self {
+        let group = setup.group();
+        let on = setup.policies.has(Policy::Wake);
+        Team::with(setup, group, CallerState::new(on))
     }
 
     /// A team with `group` workers to a gate.
-    pub(super) fn with(workers: usize, window: Window, group: usize, ledger: Ledger) -> Self {
+    pub(super) fn with(setup: Setup, group: usize, caller: CallerState) -> Self {
+        let Setup { workers, window, policies, weights, quota, usable } = setup;
+        assert!(workers < MAX_WIDTH, "checked by the builder");
+        assert!(weights.as_ref().is_none_or(|weights| weights.slots() == workers + 1));
         let gates = workers.div_ceil(group);
-        let home = if workers > 1 { gates } else { 0 };
+        let buffer = if workers > 1 { gates } else { 0 };
         let team = Team {
-            gates: (0..gates.max(home + 1)).map(|_| Gate::new()).collect(),
-            home,
+            gates: (0..gates.max(buffer + 1)).map(|_| Gate::new()).collect(),
+            buffer,
             group,
-            slots: (0..workers).map(|_| Slot::new()).collect(),
+            workers: (0..workers).map(|_| WorkerState::new()).collect(),
             sleepers: Sleepers::new(workers),
             panics: Panics::new(),
-            turn: Turn::new(ledger),
-            rival: Rival::new(),
+            caller_lock: CallerLock::new(caller),
+            others: Oversubscription::new(policies.has(Policy::Oversubscription)),
             facts: Line::new(Facts {
                 active: AtomicUsize::new(1),
                 fork_ns: AtomicU64::new(FORK_NS),
+                lost: AtomicUsize::new(0),
+                caller_shares: AtomicBool::new(false),
+                share_holds: AtomicBool::new(true),
             }),
-            weights: None,
-            duty: None,
-            window,
-            pause: Pause::measured(),
-            generation: crate::sys::fork_generation(),
+            weights,
+            policies,
+            quota: quota.filter(|_| policies.has(Policy::Quota)),
+            usable,
+            window: if policies.has(Policy::Spin) { window } else { window.whole() },
+            relax: Relax::measured(),
+            process: Process::current(),
+            #[cfg(loom)]
+            absence: None,
         };
         team.set_active(workers + 1);
         team
-    }
-
-    /// Gives the slots their sizes, before the team is shared.
-    ///
-    /// # Panics
-    /// If there is not one weight for each slot.
-    pub(crate) fn with_weights(mut self, weights: Option<Weights>) -> Self {
-        assert!(weights.as_ref().is_none_or(|weights| weights.slots() == self.slots.len() + 1));
-        self.weights = weights;
-        self
-    }
-
-    /// Lets one worker work for a part of the time, before the team is shared.
-    pub(crate) fn with_duty(mut self, duty: Option<Duty>) -> Self {
-        self.duty = duty;
-        self
-    }
-
-    /// Who works for a part of the time.
-    pub(crate) fn duty(&self) -> Option<Duty> {
-        self.duty
     }
 
     /// Slots that a region uses at most: the caller and the active workers.
@@ -128,9 +163,9 @@ impl Team {
         self.facts.active.load(Ordering::Relaxed)
     }
 
-    /// The same without who works for a part of the time.
+    /// The same without the worker that works for a part of the time.
     pub(crate) fn active_always(&self) -> usize {
-        self.duty.map_or(self.active(), |duty| duty.without(self.active()))
+        self.share().map_or(self.active(), |share| share.without(self.active()))
     }
 
     /// Changes the number of slots, if nobody else has changed it.
@@ -138,16 +173,39 @@ impl Team {
         // Relaxed: as in `active`.
         let order = Ordering::Relaxed;
         if self.facts.active.compare_exchange(from, to, order, order).is_ok() {
-            self.rival.count(from - 1, to - 1);
+            self.others.count(from - 1, to - 1);
         }
     }
 
     /// Sets the number of slots, at most those that exist.
     pub(crate) fn set_active(&self, width: usize) {
-        let width = width.clamp(1, self.slots.len() + 1);
+        let width = width.clamp(1, self.workers.len() + 1);
         // Relaxed: as in `active`.
         let before = self.facts.active.swap(width, Ordering::Relaxed);
-        self.rival.count(before - 1, width - 1);
+        self.others.count(before - 1, width - 1);
+    }
+
+    /// Fits the active width to the CPUs that may be used now. Asks the system:
+    /// not for a region.
+    pub(crate) fn refresh(&self) {
+        if self.workers.is_empty() {
+            return;
+        }
+        if let Some(usable) = (self.usable.0)() {
+            self.others.set_cpus(usable.cpus());
+            let share = usable.quota.and_then(QuotaShare::new);
+            // Relaxed: as in `active`.
+            self.facts.share_holds.store(share == self.quota, Ordering::Relaxed);
+            let width = |share: QuotaShare| share.width(usable.allowed);
+            self.set_active(self.share().map_or(usable.cpus(), width));
+        }
+    }
+
+    /// What the quota leaves beyond whole CPUs, as long as it is the one that the
+    /// workers were made for.
+    pub(super) fn share(&self) -> Option<QuotaShare> {
+        // Relaxed: as in `active`.
+        self.quota.filter(|_| self.facts.share_holds.load(Ordering::Relaxed))
     }
 
     /// Measured cost of an empty region in ns.
@@ -162,116 +220,164 @@ impl Team {
         self.facts.fork_ns.store(ns, Ordering::Relaxed);
     }
 
+    /// Whether the caller's CPU was shared, when it looked last.
+    pub(super) fn caller_shares(&self) -> bool {
+        // Relaxed: a hint.
+        self.facts.caller_shares.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_caller_shares(&self, shares: bool) {
+        // Relaxed: as in `caller_shares`.
+        self.facts.caller_shares.store(shares, Ordering::Relaxed);
+    }
+
+    /// Workers whose thread has ended before its time.
+    pub(crate) fn lost(&self) -> usize {
+        // Relaxed: a count.
+        self.facts.lost.load(Ordering::Relaxed)
+    }
+
+    /// The calling worker's thread ends before its time.
+    pub(super) fn lose_one(&self) {
+        // Relaxed: as in `lost`.
+        self.facts.lost.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Whether this process is a `fork()` child of the pool's: it has none of
     /// the threads.
     #[inline(always)]
     pub(crate) fn orphaned(&self) -> bool {
-        self.generation != crate::sys::fork_generation()
+        !self.process.is_current()
+    }
+
+    /// The same by the process's id too, for where a system call does not matter.
+    pub(crate) fn is_in_child(&self) -> bool {
+        !self.process.is_current_by_id()
     }
 
     /// Whether a region was ever published.
     pub(crate) fn has_run(&self) -> bool {
-        self.gates[0].last() != super::gate::Word::BLANK.epoch()
+        self.gates[0].last() != Word::BLANK.epoch()
     }
 
     pub(super) fn gate(&self, worker: usize) -> &Gate {
         &self.gates[worker / self.group]
     }
 
-    /// Whether a worker has its gate to itself, and reports there.
+    /// Whether each worker has a gate to itself, with its done epoch.
     #[inline(always)]
-    pub(super) fn reports_on_gate(&self) -> bool {
+    pub(super) fn done_on_gate(&self) -> bool {
         self.group == 1
     }
 
-    /// Where worker `worker` reports the end of its slot.
+    /// Where worker `worker` says that its slot has ended.
     #[inline(always)]
-    pub(super) fn report(&self, worker: usize) -> &AtomicU64 {
-        if self.reports_on_gate() {
-            &self.gates[worker].report
+    pub(super) fn done(&self, worker: usize) -> &AtomicU64 {
+        if self.done_on_gate() {
+            &self.gates[worker].done
         } else {
-            self.slots[worker].report()
+            self.workers[worker].done()
         }
     }
 
-    /// The gate that regions lie in.
+    /// The gate whose buffer regions lie in.
     #[inline(always)]
-    pub(super) fn home(&self) -> &Gate {
-        &self.gates[self.home]
+    pub(super) fn buffer(&self) -> &Gate {
+        &self.gates[self.buffer]
     }
 
     /// Those who serve a region of `width` slots.
     #[inline(always)]
     fn gates_of(&self, width: usize) -> &[Gate] {
         let workers = width - 1;
-        &self.gates[..if self.group == 1 { workers } else { workers.div_ceil(self.group) }]
+        let gates = if self.group == 1 { workers } else { workers.div_ceil(self.group) };
+        &self.gates[..gates
+            - usize::from(
+                super::failpoint::planted(super::failpoint::Fault::LastGateUnpublished)
+                    && gates > 1,
+            )]
     }
 
     /// Starts fetching what `publish` will write.
     #[inline(always)]
-    pub(super) fn prepare(&self, width: usize, job: &Job<'_>) {
+    pub(super) fn prepare(&self, width: usize, job: &ErasedJob<'_>) {
         self.gates_of(width).iter().for_each(Gate::prepare);
-        if self.home != 0 {
-            self.home().prepare();
+        if self.buffer != 0 {
+            self.buffer().prepare();
         }
         if job.is_large() {
-            self.home().prepare_second();
+            self.buffer().prepare_second();
         }
     }
 
     /// Starts fetching what a worker will read of the next region.
     #[inline(always)]
     pub(super) fn expect(&self) {
-        if self.home == 0 {
-            self.home().expect_second();
+        if self.buffer == 0 {
+            self.buffer().expect_second();
         } else {
-            self.home().expect();
+            self.buffer().expect();
         }
     }
 
-    /// Opens a region of `width` slots; the only store that workers poll.
+    /// C2: opens a region of `width` slots; the only store that workers look for.
     ///
     /// # Safety
-    /// The caller holds the turn, `2 <= width <= slots.len() + 1`, the region
-    /// before has been joined, and what the job borrows lives until this one is.
+    /// The caller holds the caller lock, `2 <= width <= workers.len() + 1`, the
+    /// region before has been joined, and what the job borrows lives until this
+    /// one is.
     #[inline(always)]
-    pub(super) unsafe fn publish(&self, width: usize, job: &Job<'_>) -> Epoch {
+    pub(super) unsafe fn publish(&self, width: usize, job: &ErasedJob<'_>) -> Epoch {
         let epoch = self.gates[0].last().next();
-        // SAFETY: the turn is ours (contract), and after the join of the region
-        // before no slot is taken and unreported.
-        unsafe { self.home().settle(job) };
+        // SAFETY: the lock is ours (contract), and after the join of the region
+        // before no slot is claimed and not done.
+        unsafe { self.buffer().store(job) };
         for gate in self.gates_of(width) {
             // SAFETY: as above.
-            unsafe { gate.publish(epoch, width, job.head()) };
+            unsafe { gate.publish(epoch, width, job.header()) };
         }
         epoch
     }
 
-    /// Runs slot `slot` of the region that is open.
+    /// C4, C6, W4: runs slot `slot` of the region that is open.
     ///
     /// # Safety
-    /// The calling thread has taken that slot of the region of `head`, which is
-    /// not joined yet, `width` wide.
+    /// The calling thread has claimed that slot of the region of `header`, which
+    /// is not joined yet, `width` wide.
     #[inline(always)]
-    pub(super) unsafe fn run_slot(&self, head: Head, slot: usize, width: usize) {
+    pub(super) unsafe fn run_slot(&self, header: JobHeader, slot: usize, width: usize) {
         let split = Split { width, weights: self.weights.as_ref() };
-        // SAFETY: the region stays in its home until it is joined.
-        self.home().home(|home| unsafe { head.run(home, slot, split) });
+        // SAFETY: the region stays in the buffer until it is joined.
+        self.buffer().buffer(|buffer| unsafe { header.run(buffer, slot, split) });
     }
 
-    /// Reads the reports of workers `from..width - 1` in one pass, so that the
-    /// misses overlap; gives the first that is missing.
+    /// C5: reads the done epochs of workers `from..width - 1` in one pass, so
+    /// that the misses overlap; gives the first that is missing.
     #[inline(always)]
     pub(super) fn sweep(&self, epoch: Epoch, from: usize, width: usize) -> usize {
         let mut first = width - 1;
         for worker in (from..width - 1).rev() {
-            // Acquire, from `finish`: the rows of that slot, and that its
-            // owner has left the job.
-            if self.report(worker).load(Ordering::Acquire) != epoch.0 {
+            // Acquire, from W5: the rows of that slot, and that its owner has
+            // left the job.
+            if self.done(worker).load(Ordering::Acquire) != epoch.0 {
                 first = worker;
             }
         }
         first
+    }
+
+    /// Whether nobody of the region that is open runs, as far as the system
+    /// says: neither its caller, on thread `holder`, nor who has claimed a slot.
+    pub(super) fn blocked(&self, holder: u32) -> bool {
+        let epoch = self.gates[0].last();
+        let in_slot = |worker: &usize| {
+            // Relaxed: a look from outside of the region.
+            self.workers[*worker].claimed(epoch)
+                && crate::sync::guess(|| self.done(*worker).load(Ordering::Relaxed)) != epoch.0
+        };
+        let workers = (0..self.workers.len()).filter(in_slot);
+        let threads = workers.map(|worker| self.workers[worker].thread());
+        !threads.chain([holder]).any(crate::sys::thread_runs)
     }
 
     /// Hint: nothing is coming, park now.
@@ -281,14 +387,14 @@ impl Team {
 
     /// Hint: work is coming, be up and spinning.
     pub(crate) fn wake(&self) {
-        self.gates.iter().for_each(Gate::stir);
-        self.sleepers.wake_up(&self.slots, self.active() - 1);
+        self.gates.iter().for_each(Gate::clear_rest);
+        self.sleepers.wake_up(&self.workers, self.active() - 1);
     }
 
     /// Sends the workers home; the threads end soon after.
     pub(crate) fn stop(&self) {
         self.set_active(1);
         self.gates.iter().for_each(Gate::stop);
-        self.sleepers.wake_all(&self.slots);
+        self.sleepers.wake_all(&self.workers);
     }
 }

@@ -1,36 +1,66 @@
-//! The worker's side: wait, take, run, report.
+//! The worker's side, W1 to W7: look, claim, run, say that it is done; go away
+//! between two slots where a policy says so.
 
-use super::duty::Shift;
-use super::fault::{planted, Fault};
+use super::backoff::WorkerBackoff;
+use super::failpoint::{planted, Fault};
 use super::gate::{Epoch, Gate, Word};
-use super::panics::Bomb;
-use super::slice::Slice;
 use super::team::Team;
-use super::wait::Ladder;
-use crate::sync::Ordering;
+use super::worker_state::WorkerState;
+use crate::policy::{Absence, BetweenSlots};
+use crate::sync::{sleep, Instant, Ordering};
+use std::time::Duration;
 
 /// Some 0.7 µs: regions of one operation follow each other faster than that.
 /// (The model has enough of one look.)
 const EAGER_LOOKS: u32 = if cfg!(loom) { 0 } else { 16 };
 
+/// A worker that is about to park reads mask and quota again, at most this often:
+/// that takes some 20 µs, and a quota acts by periods of 100 ms.
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// A pool that is dropped waits no longer than this for a worker that is away.
+const NAP: Duration = Duration::from_micros(400);
+
+/// A worker that ends before `stop` is counted: widths say so.
+struct Life<'a>(&'a Team);
+
+impl Drop for Life<'_> {
+    fn drop(&mut self) {
+        self.0.lose_one();
+    }
+}
+
 impl Team {
     /// Worker `worker`'s life: from the start of its thread to `stop`.
     pub(crate) fn work(&self, worker: usize) {
+        let life = Life(self);
+        self.take_part(worker);
+        // At `stop`.
+        std::mem::forget(life);
+    }
+
+    fn take_part(&self, worker: usize) {
         let gate = self.gate(worker);
-        let slot = &self.slots[worker];
-        let mut ladder = Ladder::new(self.window);
+        let state = &self.workers[worker];
+        let mut backoff = WorkerBackoff::new(self.window);
+        let mut between = BetweenSlots::new(self.policies, self.quota, worker);
+        #[cfg(loom)]
+        {
+            between.always = self.absence;
+        }
         let mut seen = Word::BLANK;
         let mut wakes = self.sleepers.wakes();
         let mut eager = false;
-        let mut slice = Slice::new();
-        let (duty, mut shift) = (self.has_shifts(worker), Shift::new());
-        self.sleepers.arrive(slot);
+        let mut refreshed: Option<Instant> = None;
+        state.set_thread();
+        self.sleepers.arrive(state);
         loop {
+            // W1.
             let word = if eager { self.look_eagerly(gate, seen) } else { gate.look() };
             eager = false;
             if word == seen {
-                // At rest a worker that an older wave woke lies down again.
-                if !word.rests() && !ladder.step(&self.rival) {
+                // At rest a worker that an older wake got up parks again.
+                if !word.rests() && !backoff.step(&self.others) {
                     continue;
                 }
             } else {
@@ -39,18 +69,19 @@ impl Team {
                     return;
                 }
                 let width = gate.width_of(word);
+                // I1: a worker outside the width touches nothing of the job.
                 if epoch != seen.epoch() && worker + 1 < width {
                     self.expect();
-                    if slot.take(epoch) {
-                        self.finish(gate, worker, epoch, width);
-                        slice.between(slot, &self.sleepers);
-                        if let Some(duty) = duty {
-                            self.shift(duty, &mut shift, slot, gate);
+                    // W2.
+                    if state.claim(epoch) {
+                        self.run_own_slot(gate, worker, epoch, width);
+                        if between.concerned(state.stalled()) {
+                            self.step_away(gate, worker, &mut between);
                         }
                     }
-                    ladder.reset();
+                    backoff.reset();
                     wakes = self.sleepers.wakes();
-                    eager = self.reports_on_gate();
+                    eager = self.done_on_gate();
                 }
                 seen = word;
                 if !word.rests() {
@@ -59,55 +90,105 @@ impl Team {
                 // A wake from now on takes the rest back.
                 wakes = self.sleepers.wakes();
             }
-            // The window is over, or a rest was asked for. Outside the width
-            // too a woken worker passes the wake on.
-            if self.sleepers.park(slot, wakes, || gate.look() != seen) {
-                self.sleepers.pass_on(&self.slots);
+            // After a vain window: nobody waits for this worker.
+            if refreshed.is_none_or(|last| last.elapsed() > REFRESH) {
+                self.refresh();
+                refreshed = Some(Instant::now());
             }
-            ladder.rise();
-            shift.rested();
+            // S1 to S4. The window is over, or a rest was asked for. Outside the
+            // width too a woken worker passes the wake on (S9).
+            if self.sleepers.park(state, wakes, || gate.look() != seen) {
+                self.sleepers.pass_on(&self.workers);
+            }
+            backoff.woken();
+            between.slept();
             wakes = self.sleepers.wakes();
         }
     }
 
     /// Looks at the gate for a while after a region, each time by fetching the
-    /// line for writing: it will be reported on, and a line that is only shared
-    /// has to be asked for twice (measured on a Xeon of 2023: an empty fork
-    /// takes 177 ns so, 190 without). Not for long, or callers with pauses pay.
+    /// line for writing: the done epoch will be written on it, and a line that is
+    /// only shared has to be asked for twice. Not for long, or callers with
+    /// pauses pay (MEASUREMENTS, "eager looks").
     #[inline(always)]
     fn look_eagerly(&self, gate: &Gate, seen: Word) -> Word {
         for _ in 0..EAGER_LOOKS {
             gate.prepare();
-            if self.slots.len() == 1 {
+            if self.workers.len() == 1 {
                 self.expect();
             }
             let word = gate.look();
             if word != seen {
                 return word;
             }
-            self.pause.pause();
+            self.relax.relax();
         }
         gate.look()
     }
 
-    /// Runs and reports the slot that `worker` has just taken.
+    /// W3 to W5, for the slot that `worker` has just claimed.
     #[inline(always)]
-    fn finish(&self, gate: &Gate, worker: usize, epoch: Epoch, width: usize) {
-        if self.reports_on_gate() {
+    fn run_own_slot(&self, gate: &Gate, worker: usize, epoch: Epoch, width: usize) {
+        if self.done_on_gate() {
             gate.prepare();
         }
-        // SAFETY: the slot of this region is taken and not reported.
-        let head = unsafe { gate.head() };
-        head.adopt_fp();
-        // SAFETY: the region ends after this slot is reported (I2).
-        self.panics.guard(|| unsafe { self.run_slot(head, worker + 1, width) });
-        if self.orphaned() {
-            drop(Bomb::armed("a fork() child returned from inside a region"));
+        // W3.
+        // SAFETY: the slot of this region is claimed and not done.
+        let header = unsafe { gate.header() };
+        header.adopt_fp();
+        // W4.
+        // SAFETY: the region ends after this slot is done (I2).
+        unsafe { self.run_caught(header, worker + 1, width) };
+        let order = if planted(Fault::RelaxedDone) { Ordering::Relaxed } else { Ordering::Release };
+        // W5. Release, to the sweep (C5): this slot's rows, and the end of our use
+        // of the region.
+        self.done(worker).store(epoch.0, order);
+    }
+
+    /// Between two slots: asks the policies, and goes away if one says so.
+    #[cold]
+    fn step_away(&self, gate: &Gate, worker: usize, between: &mut BetweenSlots) {
+        let state = &self.workers[worker];
+        let stalled = state.stalled();
+        if stalled {
+            state.set_stalled(false);
         }
-        let order =
-            if planted(Fault::RelaxedReport) { Ordering::Relaxed } else { Ordering::Release };
-        // Release, to `sweep`: this slot's rows, and the end of our use of the
-        // region.
-        self.report(worker).store(epoch.0, order);
+        let left = Instant::now();
+        let shares = self.caller_shares();
+        let absence = between.decide(left, stalled, shares, crate::sys::run_delay);
+        if self.quota != self.share() && absence.is_some_and(|away| away.width.is_some()) {
+            // For a quota that is no more.
+            return between.slept();
+        }
+        if let Some(absence) = absence {
+            self.be_away(absence, gate, state);
+            between.returned(left, Instant::now());
+        }
+    }
+
+    /// W6, W7: the one way in which a worker goes away and comes back by itself.
+    /// To callers it is as one that has not started: its slots are run by them at
+    /// once, and nobody wakes it.
+    fn be_away(&self, absence: Absence, gate: &Gate, state: &WorkerState) {
+        if let Some(width) = absence.width {
+            // Who has read the wider one finds this worker away.
+            self.change_active(width + 1, width);
+        }
+        // W6.
+        self.sleepers.leave(state);
+        let begun = Instant::now();
+        let mut left = absence.time;
+        loop {
+            sleep(left.min(NAP));
+            left = absence.time.saturating_sub(begun.elapsed());
+            if left.is_zero() || gate.look().stops() {
+                break;
+            }
+        }
+        // W7.
+        self.sleepers.arrive(state);
+        if let Some(width) = absence.width {
+            self.change_active(width, width + 1);
+        }
     }
 }

@@ -1,155 +1,83 @@
 //! Values made in the slots, each written to its place in a new `Vec` once:
 //! no `Default`, no second copy.
 
-use crate::partition::{unit, Split};
-use crate::pool::{Pool, Region};
-use crate::sync::{AtomicUsize, Mutex, Ordering};
-use std::mem::needs_drop;
+use super::Shared;
+use crate::partition::unit;
+use crate::pool::Pool;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
+use std::mem::{forget, needs_drop, MaybeUninit};
 use std::ops::Range;
 
-/// Room for values, and which of them are there, as far as slots have ended.
-/// Dropping it drops those; the memory is its owner's.
-struct Room<T> {
-    base: *mut T,
-    len: usize,
-    /// Ranges that hold values. Kept where values have to be dropped.
-    filled: Mutex<Vec<Range<usize>>>,
-}
-
-// SAFETY: slots write values of their own ranges (`Prefix`), on their threads,
-// and the owner of the room takes them back after the region: `T: Send`.
-unsafe impl<T: Send> Sync for Room<T> {}
-
-impl<T> Room<T> {
-    /// The spare room of `values`, for `len` of them, in at most so many slots.
-    fn new(values: &mut Vec<T>, len: usize, slots: usize) -> Self {
-        let spare = values.spare_capacity_mut();
-        assert!(len <= spare.len(), "there is room for all");
-        let filled = Mutex::default();
-        if needs_drop::<T>() {
-            *filled.lock() = Vec::with_capacity(slots);
-        }
-        Room { base: spare.as_mut_ptr().cast(), len, filled }
+shape! {
+    /// A `Vec` of `f(0)`, .., `f(n - 1)`. Each value is written once, to its
+    /// place, by the slot that made it.
+    ///
+    /// # Panics
+    /// If `f` does: values that were made by then are dropped, once each, as a
+    /// `Vec` of them would be. If `n` values are more than memory can hold.
+    ///
+    /// ```
+    /// let names = rowpool::Pool::new(2)?.map_collect(3, |i| format!("head {i}"));
+    /// assert_eq!(names, ["head 0", "head 1", "head 2"]);
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn map_collect<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let values = self.gather(n, move |range, values| range.for_each(|i| values.push(f(i))));
+        values.expect("all were made")
     }
 
-    /// Gives the values to the owner of the room.
-    fn release(self) {
-        self.filled.lock().clear();
-    }
+    par:
+    /// assert_eq!(rowpool::par::map_collect(3, |i| i.to_string()), ["0", "1", "2"]);
 }
 
-impl<T> Drop for Room<T> {
-    fn drop(&mut self) {
-        for Range { start, end } in std::mem::take(&mut *self.filled.lock()) {
-            let first = self.base.wrapping_add(start);
-            let values = std::ptr::slice_from_raw_parts_mut(first, end - start);
-            // SAFETY: these places hold values (`Prefix::keep`), in bounds, each
-            // in one range, and nobody else has them: `release` forgets the
-            // ranges.
-            unsafe { values.drop_in_place() };
-        }
+shape! {
+    /// [`map_collect`](Self::map_collect) of what may fail.
+    ///
+    /// # Errors
+    /// The error with the lowest index: the same in every run and at every
+    /// width. Whether `f` is called for indices above it is unspecified; what
+    /// it made of them is dropped, all of it even where one drop panics.
+    ///
+    /// # Panics
+    /// As `map_collect`, errors or not.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::new(2)?;
+    /// let texts = ["1", "2", "three", "vier"];
+    /// let numbers = pool.try_map_collect(2, |i| texts[i].parse::<u32>());
+    /// assert_eq!(numbers, Ok(vec![1, 2]));
+    /// let failed = pool.try_map_collect(4, |i| texts[i].parse::<u32>().map_err(|_| i));
+    /// assert_eq!(failed, Err(2));
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn try_map_collect<T: Send, E: Send>(
+        &self,
+        n: usize,
+        f: impl Fn(usize) -> Result<T, E> + Sync,
+    ) -> Result<Vec<T>, E> {
+        let failed = Failed { lowest: AtomicUsize::new(usize::MAX), error: Mutex::new(None) };
+        let values = self.gather(n, |range, values| {
+            for i in range {
+                // Nothing below the lowest failure is ever skipped, so that it
+                // is the same in each run. Relaxed: see `note`.
+                if failed.lowest.load(Ordering::Relaxed) < i {
+                    break;
+                }
+                match f(i) {
+                    Ok(value) => values.push(value),
+                    Err(error) => {
+                        failed.note(i, error);
+                        break;
+                    }
+                }
+            }
+        });
+        values.ok_or_else(|| failed.error.into_inner().expect("a value is missing").1)
     }
-}
 
-/// The values that a slot has written so far; drops them unless they are kept.
-struct Prefix<'a, T> {
-    room: &'a Room<T>,
-    range: Range<usize>,
-    /// The first place that is still empty.
-    next: usize,
-}
-
-impl<'a, T> Prefix<'a, T> {
-    /// # Safety
-    /// Nobody else uses the places of `range` while this lives, nor afterwards
-    /// what it keeps.
-    #[inline(always)]
-    unsafe fn new(room: &'a Room<T>, range: Range<usize>) -> Self {
-        assert!(range.start <= range.end && range.end <= room.len, "a slot lies within its room");
-        Prefix { room, next: range.start, range }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, value: T) {
-        debug_assert!(self.next < self.range.end);
-        // SAFETY: in bounds (asserted by `new`), ours (its contract), empty.
-        unsafe { self.room.base.add(self.next).write(value) };
-        self.next += 1;
-    }
-
-    /// Leaves the values to the room.
-    #[inline(always)]
-    fn keep(mut self) {
-        if needs_drop::<T>() && self.range.start < self.next {
-            self.room.filled.lock().push(self.range.start..self.next);
-        }
-        self.next = self.range.start;
-    }
-}
-
-impl<T> Drop for Prefix<'_, T> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        let len = self.next - self.range.start;
-        // SAFETY: in bounds, written by `push` and not kept.
-        unsafe {
-            let first = self.room.base.add(self.range.start);
-            std::ptr::slice_from_raw_parts_mut(first, len).drop_in_place();
-        }
-    }
-}
-
-/// Makes all values.
-struct Collect<'a, T, F> {
-    room: &'a Room<T>,
-    f: F,
-}
-
-/// `f(0), .., f(n - 1)`.
-#[inline(always)]
-pub(crate) fn collect<T: Send>(
-    pool: &Pool,
-    work: Option<u64>,
-    n: usize,
-    f: impl Fn(usize) -> T + Sync,
-) -> Vec<T> {
-    let mut values = Vec::with_capacity(n);
-    if n == 0 {
-        return values;
-    }
-    // Dropped before `values`, if the region panics.
-    let room = Room::new(&mut values, n, pool.num_threads());
-    // SAFETY: the room, `f` and what it borrows outlive the call.
-    unsafe { pool.fork(n, work, Collect { room: &room, f }) };
-    room.release();
-    // SAFETY: every slot has ended without a panic, so each of the `n` places
-    // was written, and the room has given the values up.
-    unsafe { values.set_len(n) };
-    values
-}
-
-// SAFETY: a slot writes to the places of its own range; ranges of different
-// slots of one split do not overlap.
-unsafe impl<T: Send, F: Fn(usize) -> T + Sync> Region for Collect<'_, T, F> {
-    #[inline(always)]
-    unsafe fn run_slot(&self, slot: usize, split: Split<'_>) {
-        let range = split.range(self.room.len, slot, const { unit(size_of::<T>(), 1) });
-        if range.is_empty() {
-            return;
-        }
-        // SAFETY: no other slot has this range, and this one runs once
-        // (contract).
-        let mut values = unsafe { Prefix::new(self.room, range.clone()) };
-        range.for_each(|i| values.push((self.f)(i)));
-        values.keep();
-    }
-}
-
-/// Makes values until one fails.
-struct TryCollect<'a, T, E, F> {
-    room: &'a Room<T>,
-    failed: &'a Failed<E>,
-    f: F,
+    par:
+    /// let odd = |i| if i % 2 == 0 { Ok(i) } else { Err(i) };
+    /// assert_eq!(rowpool::par::try_map_collect(9, odd), Err(1));
 }
 
 /// The failure with the lowest index so far.
@@ -177,62 +105,81 @@ impl<E> Failed<E> {
     }
 }
 
-/// `f(0), .., f(n - 1)`, or the error with the lowest index.
-#[inline(always)]
-pub(crate) fn try_collect<T: Send, E: Send>(
-    pool: &Pool,
-    work: Option<u64>,
-    n: usize,
-    f: impl Fn(usize) -> Result<T, E> + Sync,
-) -> Result<Vec<T>, E> {
-    let mut values = Vec::with_capacity(n);
-    if n == 0 {
-        return Ok(values);
-    }
-    let failed = Failed { lowest: AtomicUsize::new(usize::MAX), error: Mutex::default() };
-    // Dropped before `values`, if the region panics or a value fails.
-    let room = Room::new(&mut values, n, pool.num_threads());
-    // SAFETY: the room, `failed`, `f` and what it borrows outlive the call.
-    unsafe { pool.fork(n, work, TryCollect { room: &room, failed: &failed, f }) };
-    let error = failed.error.lock().take();
-    if let Some((_, error)) = error {
-        return Err(error);
-    }
-    room.release();
-    // SAFETY: every slot has ended, without a panic and without a failure, so
-    // each of the `n` places was written, and the room has given the values up.
-    unsafe { values.set_len(n) };
-    Ok(values)
+/// The places of a slot, and how many of them hold values; drops those.
+struct Filled<'a, T> {
+    places: &'a mut [MaybeUninit<T>],
+    len: usize,
 }
 
-// SAFETY: as for `Collect`; what fails goes through a lock, and `E: Send`.
-unsafe impl<T: Send, E: Send, F> Region for TryCollect<'_, T, E, F>
-where
-    F: Fn(usize) -> Result<T, E> + Sync,
-{
+impl<T> Filled<'_, T> {
     #[inline(always)]
-    unsafe fn run_slot(&self, slot: usize, split: Split<'_>) {
-        let range = split.range(self.room.len, slot, const { unit(size_of::<T>(), 1) });
-        if range.is_empty() {
-            return;
-        }
-        // SAFETY: no other slot has this range, and this one runs once
-        // (contract).
-        let mut values = unsafe { Prefix::new(self.room, range.clone()) };
-        for i in range {
-            // Nothing below the lowest failure is ever skipped, so that it is
-            // the same in each run. Relaxed: see `note`.
-            if self.failed.lowest.load(Ordering::Relaxed) < i {
-                break;
-            }
-            match (self.f)(i) {
-                Ok(value) => values.push(value),
-                Err(error) => {
-                    self.failed.note(i, error);
-                    break;
+    fn push(&mut self, value: T) {
+        self.places[self.len].write(value);
+        self.len += 1;
+    }
+}
+
+impl<T> Drop for Filled<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let values: *mut [MaybeUninit<T>] = &mut self.places[..self.len];
+        // SAFETY: the first `len` places were written, once each, and nobody
+        // else has them.
+        unsafe { std::ptr::drop_in_place(values as *mut [T]) };
+    }
+}
+
+/// Where the slots of a region put their values.
+struct Room<'a, T> {
+    places: Shared<'a, MaybeUninit<T>>,
+    /// What slots have filled that have ended, where values have to be dropped:
+    /// a `Vec` goes on where the drop of one of them panics.
+    filled: Mutex<Vec<Filled<'a, T>>>,
+    /// Whether a slot has filled fewer places than it has.
+    missing: AtomicBool,
+}
+
+impl Pool {
+    /// `n` values that slots make in their places, by `fill(range, places)`;
+    /// `None` if that has left one empty.
+    #[inline(always)]
+    fn gather<T: Send>(
+        &self,
+        n: usize,
+        fill: impl Fn(Range<usize>, &mut Filled<'_, T>) + Sync,
+    ) -> Option<Vec<T>> {
+        let mut values = Vec::with_capacity(n);
+        {
+            let slots = if needs_drop::<T>() { self.num_threads() } else { 0 };
+            let room = Room {
+                places: Shared::new(&mut values.spare_capacity_mut()[..n]),
+                filled: Mutex::new(Vec::with_capacity(slots)),
+                missing: AtomicBool::new(false),
+            };
+            let to = &room;
+            self.open(n, self.ops(n), move |slot, split| {
+                let range = split.range(to.places.len, slot, const { unit(size_of::<T>(), 1) });
+                // SAFETY: the part that this slot has by its region's split.
+                let places = unsafe { to.places.part(range.clone()) };
+                let mut filled = Filled { places, len: 0 };
+                fill(range, &mut filled);
+                if filled.len < filled.places.len() {
+                    // Relaxed: the end of the region orders it before the look.
+                    to.missing.store(true, Ordering::Relaxed);
                 }
+                if needs_drop::<T>() {
+                    to.filled.lock().push(filled);
+                }
+            });
+            // Relaxed: see above.
+            if room.missing.load(Ordering::Relaxed) {
+                return None;
             }
+            room.filled.into_inner().into_iter().for_each(forget);
         }
-        values.keep();
+        // SAFETY: every slot has ended and none has left a place of its own
+        // empty, so all `n` hold values, which nobody else drops any more.
+        unsafe { values.set_len(n) };
+        Some(values)
     }
 }

@@ -7,7 +7,6 @@ use loom::sync as inner;
 use loom::sync::atomic::Ordering;
 use loom::thread::yield_now;
 use std::cell::Cell;
-use std::ops::Sub;
 use std::time::Duration;
 
 std::thread_local! {
@@ -32,14 +31,10 @@ impl Instant {
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
-        Instant::now() - *self
+        Instant::now().saturating_duration_since(*self)
     }
-}
 
-impl Sub for Instant {
-    type Output = Duration;
-
-    fn sub(self, earlier: Instant) -> Duration {
+    pub(crate) fn saturating_duration_since(&self, earlier: Instant) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 }
@@ -122,6 +117,14 @@ pub(crate) struct MutexGuard<'a, T> {
 }
 
 impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Mutex(inner::Mutex::new(value))
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        self.0.into_inner().expect("nobody panics in the model")
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         MutexGuard { lock: self, held: self.0.lock().ok() }
     }

@@ -47,31 +47,21 @@ pub(crate) fn qos_name() -> Option<&'static str> {
     None
 }
 
-/// An affinity mask of the kernel's size, as 64-bit words.
-type Mask = Vec<u64>;
-
-/// The mask of thread or process `pid`, 0 being the calling thread.
-fn mask_of(pid: libc::pid_t) -> Option<Mask> {
+/// The affinity mask of thread or process `pid`, 0 being the calling thread, as
+/// 64-bit words; empty if it cannot be had.
+fn mask_of(pid: libc::pid_t) -> Vec<u64> {
     // The kernel refuses a buffer smaller than its own mask: 8192 CPUs are
     // what it can be built for on x86-64, and beyond that we try twice more.
     for words in [128, 1024, 8192] {
         let mut mask = vec![0u64; words];
         // SAFETY: the kernel writes at most the given number of bytes, all of
         // which belong to `mask`.
-        let written = unsafe { libc::sched_getaffinity(pid, words * 8, mask.as_mut_ptr().cast()) };
-        if written == 0 {
-            return Some(mask);
+        let failed = unsafe { libc::sched_getaffinity(pid, words * 8, mask.as_mut_ptr().cast()) };
+        if failed == 0 {
+            return mask;
         }
     }
-    None
-}
-
-fn cpus_in(mask: &Mask) -> Vec<usize> {
-    let bits = |(i, word): (usize, &u64)| {
-        let word = *word;
-        (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| i * 64 + bit)
-    };
-    mask.iter().enumerate().flat_map(bits).collect()
+    Vec::new()
 }
 
 /// The mask that the process was started with, for 8192 CPUs.
@@ -102,62 +92,92 @@ static UNBOUND: StaticU32 = StaticU32::new(0);
 pub(crate) fn note_unbound_worker() {
     // SAFETY: `gettid` always succeeds.
     let thread = unsafe { libc::syscall(libc::SYS_gettid) };
-    // Relaxed: a number to ask the kernel with, which knows if it is stale.
+    // Relaxed: a number to ask the kernel with.
     UNBOUND.store(thread as u32, Ordering::Relaxed);
 }
 
-/// The process's mask: the main thread's, since the calling thread may have
-/// been pinned to one CPU (S26). A main thread on a single CPU of a process
-/// that was started with several may have pinned itself too: then the mask of
-/// an unbound worker counts, or the one at the start where there is none yet.
-fn process_mask() -> Option<Mask> {
+/// Affinity masks as 64-bit words, empty if unknown: of the main thread, of the
+/// process at its start, of an unbound worker where the two differ, of the
+/// calling thread.
+pub(crate) fn masks() -> [Vec<u64>; 4] {
     // SAFETY: `getpid` always succeeds.
-    let now = mask_of(unsafe { libc::getpid() })?;
+    let process = unsafe { libc::getpid() };
+    let main = mask_of(process);
     // Relaxed: as in `note_mask`.
-    let start: Mask = AT_START.iter().map(|word| word.load(Ordering::Relaxed)).collect();
-    let (here, there) = (cpus_in(&now), cpus_in(&start));
-    if here.len() == 1 && there.len() > 1 && there.contains(&here[0]) {
-        // Relaxed: as in `note_unbound_worker`.
-        let worker = UNBOUND.load(Ordering::Relaxed) as libc::pid_t;
-        let unbound = if worker > 0 { mask_of(worker) } else { None };
-        return Some(unbound.unwrap_or(start));
-    }
-    Some(now)
+    let start: Vec<u64> = AT_START.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+    // Relaxed: as in `note_unbound_worker`.
+    let worker = UNBOUND.load(Ordering::Relaxed) as libc::pid_t;
+    // SAFETY: signal 0 is none. Asks whether the thread still is one of ours.
+    let ours = || unsafe { libc::syscall(libc::SYS_tgkill, process, worker, 0) } == 0;
+    let asked = main != start && worker != 0 && ours();
+    let worker = if asked { mask_of(worker) } else { Vec::new() };
+    [main, start, worker, mask_of(0)]
 }
 
-/// The CPUs of the process's mask.
-pub(crate) fn allowed_cpus() -> Vec<usize> {
-    process_mask().as_ref().map_or_else(Vec::new, cpus_in)
-}
-
-/// Takes the process's mask for the calling thread, if it inherited another
-/// one from a pinned creator.
-pub(crate) fn adopt_process_mask() {
-    if let (Some(process), Some(own)) = (process_mask(), mask_of(0)) {
-        if cpus_in(&process) != cpus_in(&own) {
-            // SAFETY: the kernel reads the given bytes of a live buffer.
-            // Failure leaves the inherited mask, with which we can live.
-            unsafe { libc::sched_setaffinity(0, process.len() * 8, process.as_ptr().cast()) };
-        }
-    }
-}
-
-/// How often the calling thread has lost its CPU without giving it away. Never
-/// in the model, whose runs must not depend on the machine.
-pub(crate) fn preemptions() -> u64 {
+/// How long the calling thread has wanted a CPU and had none, ever: the second
+/// field of its schedstat (Documentation/scheduler/sched-stats). Never in the
+/// model, whose runs must not depend on the machine.
+pub(crate) fn run_delay() -> Option<std::time::Duration> {
     if cfg!(loom) {
-        return 0;
+        return None;
     }
-    // linux/resource.h; libc has no name for it on Android.
-    const RUSAGE_THREAD: libc::c_int = 1;
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is writable, and all zeros are a value of it, which stays
-    // where the call fails.
-    let usage = unsafe {
-        libc::getrusage(RUSAGE_THREAD, usage.as_mut_ptr());
-        usage.assume_init()
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let delay = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(std::time::Duration::from_nanos(delay))
+}
+
+/// The system's number of the calling thread.
+#[inline(always)]
+pub(crate) fn thread_number() -> u32 {
+    use std::cell::Cell;
+    thread_local! {
+        static NUMBER: Cell<u32> = const { Cell::new(0) };
+    }
+
+    #[cold]
+    fn ask() -> u32 {
+        // SAFETY: `gettid` always succeeds.
+        let number = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
+        NUMBER.with(|cell| cell.set(number));
+        number
+    }
+
+    match NUMBER.with(Cell::get) {
+        0 => ask(),
+        number => number,
+    }
+}
+
+/// Whether a thread of this process runs, or would if it had a CPU: its state
+/// (proc(5)) is not an interruptible sleep. False where nobody knows.
+pub(crate) fn thread_runs(number: u32) -> bool {
+    let stat = std::fs::read(format!("/proc/self/task/{number}/stat")).unwrap_or_default();
+    // The name before it may hold anything.
+    let state = stat.iter().rposition(|&byte| byte == b')').and_then(|end| stat.get(end + 2));
+    !cfg!(loom) && state.is_some_and(|&state| state != b'S')
+}
+
+/// A page of zeros that is zero again in a child of this process.
+pub(crate) fn wiped_page<T>() -> Option<*mut T> {
+    const SIZE: usize = 4096;
+    // SAFETY: a new private mapping somewhere; nothing else is touched.
+    let page = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            SIZE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
     };
-    usage.ru_nivcsw as u64
+    if page == libc::MAP_FAILED {
+        return None;
+    }
+    // Since Linux 4.14. Without it there is the handler of `pthread_atfork`.
+    // SAFETY: the mapping is ours.
+    unsafe { libc::madvise(page, SIZE, libc::MADV_WIPEONFORK) };
+    Some(page.cast())
 }
 
 /// Whether `bind_to` works here.
@@ -169,6 +189,12 @@ pub(crate) fn bind_to(cpus: &[usize]) -> bool {
     let mut mask = vec![0u64; words];
     for cpu in cpus {
         mask[cpu / 64] |= 1 << (cpu % 64);
+    }
+    // It mostly is already.
+    let now = mask_of(0);
+    if now.get(..words).is_some_and(|low| low == mask) && now[words..].iter().all(|&word| word == 0)
+    {
+        return true;
     }
     // SAFETY: the kernel reads the given bytes of a live buffer.
     unsafe { libc::sched_setaffinity(0, words * 8, mask.as_ptr().cast()) == 0 }

@@ -65,14 +65,6 @@ pub(crate) fn qos_name() -> Option<&'static str> {
     Some(qos::name(class()))
 }
 
-/// There are no masks here.
-pub(crate) fn allowed_cpus() -> Vec<usize> {
-    Vec::new()
-}
-
-/// There are no masks here.
-pub(crate) fn adopt_process_mask() {}
-
 /// No worker's mask is asked for here.
 pub(crate) fn note_unbound_worker() {}
 
@@ -87,9 +79,4 @@ pub(crate) fn bind_to(_cpus: &[usize]) -> bool {
 /// No binding here.
 pub(crate) fn pin_to(_cpu: usize) -> bool {
     false
-}
-
-/// Not asked here: nothing has been measured that would use it.
-pub(crate) fn preemptions() -> u64 {
-    0
 }

@@ -6,11 +6,11 @@
 //! | `raise_worker_qos(slot)` | gives the calling worker the class that suits inference |
 //! | `raise_caller_qos()` | raises a calling thread of a low class, once |
 //! | `qos_name()` | the calling thread's class, where there is such a thing |
-//! | `allowed_cpus()` | the CPUs of the process's mask, ascending; empty if unknown |
-//! | `adopt_process_mask()` | takes the process's mask for the calling thread |
+//! | `masks()` | Linux: the affinity masks that tell the process's |
 //! | `note_unbound_worker()` | the calling worker's mask is the process's from now on |
 //! | `pin_to(cpu)` | binds the calling thread to one CPU; false if it cannot |
-//! | `preemptions()` | how often the calling thread lost its CPU to another; 0 if unknown |
+//! | `run_delay()` | how long the calling thread has wanted a CPU and had none; `None` if unknown |
+//! | `thread_number()`, `thread_runs(n)` | the calling thread's number; whether that thread runs; 0, false if unknown |
 //! | `bind_to(cpus)` | binds it to any of some, where `BINDS_TO_SETS` |
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -38,9 +38,30 @@ mod other;
 )))]
 pub(crate) use other::*;
 
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod unknown;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) use unknown::*;
+
 mod fork;
 pub(crate) mod fp;
 pub(crate) mod prefetch;
 #[cfg(any(test, target_vendor = "apple"))]
 mod qos;
-pub(crate) use fork::{fork_generation, watch_forks};
+pub(crate) use fork::Process;
+
+/// Writes to standard error, past the lock that std keeps for it.
+pub(crate) fn write_error(texts: &[&str]) {
+    for text in texts {
+        #[cfg(unix)]
+        // SAFETY: reads the given bytes of a live text. Failure has no one to go to.
+        unsafe {
+            libc::write(2, text.as_ptr().cast(), text.len());
+        }
+        #[cfg(not(unix))]
+        {
+            use std::io::Write;
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
+    }
+}

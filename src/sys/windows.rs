@@ -39,14 +39,6 @@ pub(crate) fn qos_name() -> Option<&'static str> {
     None
 }
 
-/// Known to `topology`, which reads it with the groups.
-pub(crate) fn allowed_cpus() -> Vec<usize> {
-    Vec::new()
-}
-
-/// New threads start with the process's mask here.
-pub(crate) fn adopt_process_mask() {}
-
 /// No worker's mask is asked for here.
 pub(crate) fn note_unbound_worker() {}
 
@@ -61,9 +53,4 @@ pub(crate) fn bind_to(_cpus: &[usize]) -> bool {
 /// Binds the calling thread to `cpu`; false if that cannot be done.
 pub(crate) fn pin_to(cpu: usize) -> bool {
     cpu < usize::BITS as usize && core_affinity::set_for_current(core_affinity::CoreId { id: cpu })
-}
-
-/// Not asked here: nothing has been measured that would use it.
-pub(crate) fn preemptions() -> u64 {
-    0
 }

@@ -4,9 +4,8 @@ use super::facts::Quota;
 use super::parse::{self, CgroupMount};
 use super::tree::Tree;
 
-/// Where the hierarchies are by custom, for trees whose `proc/mounts` cannot
-/// be read: (version 2, path). A place that does not exist costs one failed
-/// look.
+/// Where the hierarchies are by custom, for trees that name no mounts: (version
+/// 2, path). A place that does not exist costs one failed look.
 const USUAL_PLACES: [(bool, &str); 6] = [
     (true, "/sys/fs/cgroup"),
     (true, "/sys/fs/cgroup/unified"),
@@ -24,39 +23,69 @@ const MAX_DEPTH: usize = 128;
 /// containers' views of the same ones.
 const MAX_MOUNTS: usize = 64;
 
-/// The smallest quota over the process's groups and all their ancestors.
-pub(crate) fn quota(tree: &Tree<'_>) -> Option<Quota> {
-    let mut mounts = parse::cgroup_mounts(&tree.text("proc/mounts").unwrap_or_default());
-    if mounts.is_empty() {
-        mounts.extend(USUAL_PLACES.map(|(v2, path)| CgroupMount { v2, path: path.to_string() }));
-    }
-    mounts.truncate(MAX_MOUNTS);
-    let own = parse::own_cgroups(&tree.text("proc/self/cgroup").unwrap_or_default());
-    mounts
-        .iter()
-        .filter_map(|mount| {
-            let group = if mount.v2 { &own.v2 } else { &own.v1_cpu };
-            smallest_on_the_way(tree, mount, group.as_deref().unwrap_or("/"))
-        })
-        .reduce(Quota::min)
+/// The groups that bound the process: its own and all their ancestors, as far
+/// as they are mounted. Found once, and again when the process has moved.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    /// The text of `proc/self/cgroup` that they were found by.
+    own: Option<String>,
+    /// (version 2, directory)
+    dirs: Vec<(bool, String)>,
 }
 
-/// The smallest quota from the mount's root down to the group. The root is
-/// looked at even where the group does not exist below it: a container that
-/// sees its host's path has its own group mounted as the root.
-fn smallest_on_the_way(tree: &Tree<'_>, mount: &CgroupMount, group: &str) -> Option<Quota> {
-    // A path with `..` is outside of what this mount shows.
-    let inside = !group.split('/').any(|name| name == "..");
-    let names = group.split('/').filter(|name| inside && !name.is_empty()).take(MAX_DEPTH);
+impl Groups {
+    /// The smallest quota of this moment. Reads a small file or two for each
+    /// group.
+    pub(crate) fn quota(&mut self, tree: &Tree<'_>) -> Option<Quota> {
+        let own = tree.text("proc/self/cgroup").unwrap_or_default();
+        if self.own.as_ref() != Some(&own) {
+            self.dirs = find(tree, &own);
+            self.own = Some(own);
+        }
+        let quotas = self.dirs.iter().filter_map(|(v2, dir)| group_quota(tree, *v2, dir));
+        quotas.reduce(Quota::min)
+    }
+}
+
+fn find(tree: &Tree<'_>, own: &str) -> Vec<(bool, String)> {
+    // Of these two only the first tells which group a mount shows as its root.
+    let text = |path: &str| tree.text(path).unwrap_or_default();
+    let mut mounts = parse::mountinfo(&text("proc/self/mountinfo"));
+    if mounts.is_empty() {
+        mounts = parse::mounts(&text("proc/mounts"));
+    }
+    if mounts.is_empty() {
+        let usual =
+            |(v2, path): (bool, &str)| CgroupMount { v2, root: "/".into(), path: path.into() };
+        mounts.extend(USUAL_PLACES.map(usual));
+    }
+    mounts.truncate(MAX_MOUNTS);
+    let own = parse::own_cgroups(own);
+    let mut dirs = Vec::new();
+    for mount in &mounts {
+        let group = if mount.v2 { &own.v2 } else { &own.v1_cpu };
+        on_the_way(mount, group.as_deref().unwrap_or("/"), &mut dirs);
+    }
+    dirs
+}
+
+/// Adds the directories from the mount's root down to the group. The root is
+/// looked at even where the group is not below it: it may be the own group of a
+/// container that sees its host's path.
+fn on_the_way(mount: &CgroupMount, group: &str, dirs: &mut Vec<(bool, String)>) {
+    // What a mount shows begins at its root. A group outside of that, or a path
+    // with `..`, leads nowhere.
+    let below = group.strip_prefix(mount.root.trim_end_matches('/'));
+    let below = below.filter(|rest| rest.is_empty() || rest.starts_with('/')).unwrap_or("");
+    let inside = !below.split('/').any(|name| name == "..");
+    let names = below.split('/').filter(|name| inside && !name.is_empty()).take(MAX_DEPTH);
     let mut dir = mount.path.trim_end_matches('/').to_string();
-    let mut smallest = group_quota(tree, mount.v2, &dir);
+    dirs.push((mount.v2, dir.clone()));
     for name in names {
         dir.push('/');
         dir.push_str(name);
-        let quota = group_quota(tree, mount.v2, &dir);
-        smallest = smallest.into_iter().chain(quota).reduce(Quota::min);
+        dirs.push((mount.v2, dir.clone()));
     }
-    smallest
 }
 
 fn group_quota(tree: &Tree<'_>, v2: bool, dir: &str) -> Option<Quota> {

@@ -64,6 +64,15 @@ impl CpuSet {
         true
     }
 
+    /// The CPUs whose bits are set; those from [`MAX_CPUS`] on are left out.
+    pub(crate) fn from_words(mut words: Vec<u64>) -> Self {
+        words.truncate(MAX_CPUS / 64);
+        while words.last() == Some(&0) {
+            words.pop();
+        }
+        CpuSet { words }
+    }
+
     /// Adds a range word by word: texts may name the same long range often.
     pub(crate) fn insert_range(&mut self, first: usize, last: usize) {
         let last = last.min(MAX_CPUS - 1);
@@ -128,11 +137,7 @@ impl CpuSet {
     /// assert_eq!(a.intersection(&b).to_string(), "2");
     /// ```
     pub fn intersection(&self, other: &CpuSet) -> CpuSet {
-        let mut words: Vec<u64> = self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect();
-        while words.last() == Some(&0) {
-            words.pop();
-        }
-        CpuSet { words }
+        CpuSet::from_words(self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect())
     }
 }
 

@@ -4,6 +4,21 @@ use std::fmt;
 
 use super::cpuset::{CpuSet, MAX_CPUS};
 
+/// CPU ids that threads can be bound to under Linux are below `CPU_SETSIZE`:
+/// core_affinity's set holds no id from here on, and aborts the process over one.
+pub(crate) const LINUX_BINDABLE: usize = 1024;
+
+/// Under Windows core_affinity binds by one mask of 64 bits, in the thread's own
+/// processor group.
+pub(crate) const WINDOWS_BINDABLE: usize = 64;
+
+/// On the system that this is compiled for; macOS has no such call.
+const BINDABLE: usize = match () {
+    _ if cfg!(any(target_os = "linux", target_os = "android")) => LINUX_BINDABLE,
+    _ if cfg!(windows) => WINDOWS_BINDABLE,
+    _ => 0,
+};
+
 /// [`Cpu::capacity`] of the fastest CPU of a machine, and of all CPUs where
 /// they are equal or nothing is known. The value of Linux's `cpu_capacity`.
 ///
@@ -15,10 +30,12 @@ use super::cpuset::{CpuSet, MAX_CPUS};
 pub const FULL_CAPACITY: u32 = 1024;
 
 /// What the process runs on: the machine's CPUs and what it may use of them.
+/// [`detect`](Self::detect) reads it; [`new`](Self::new) and its fields describe
+/// another one, for [`PoolBuilder::topology`](crate::PoolBuilder::topology).
 ///
 /// ```
-/// let topology = rowpool::topology::Topology::detect();
-/// assert!(!topology.cpus.is_empty());
+/// use rowpool::topology::Topology;
+/// let topology = Topology::detect();
 /// println!("{} CPUs, quota {:?}", topology.cpus.len(), topology.quota);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +49,14 @@ pub struct Topology {
     /// The smallest CPU quota over the process's control group and all its
     /// ancestors; `None` where there is none (and always, but on Linux).
     pub quota: Option<Quota>,
+    /// The CPU that the thread which asked is bound to by its own affinity
+    /// mask, where that is narrower than the process's: pinned workers leave it
+    /// to that thread. `None` where it may run on several cores.
+    pub caller: Option<usize>,
     /// What told the performance cores from the others.
     pub rule: Rule,
-    /// CPU ids below this can be bound to: 1024 on Linux and Android
-    /// (`CPU_SETSIZE`), 64 on Windows (one processor group), 0 on macOS, which
-    /// has no such call.
-    pub bindable: usize,
+    /// CPU ids below this can be bound to.
+    pub(crate) bindable: usize,
 }
 
 /// One CPU (hardware thread) that is online.
@@ -100,9 +119,12 @@ pub enum Rule {
     CpuCapacity,
     /// Linux: `acpi_cppc/highest_perf` of at least 0.75 of the largest.
     HighestPerf,
+    /// Linux on Arm: `midr_el1` names some cores as parts that are sold as
+    /// little ones; among the others `cpuinfo_max_freq` as below.
+    Midr,
     /// Linux: `cpuinfo_max_freq` of at least 0.75 of the largest.
     MaxFreq,
-    /// Nothing tells the CPUs apart.
+    /// Nothing tells the CPUs apart, or [`Topology::new`] made them.
     Uniform,
     /// macOS: the levels that are not named Efficiency.
     LevelName,
@@ -132,6 +154,7 @@ impl Rule {
             Rule::CpuCore => "cpu_core",
             Rule::CpuCapacity => "cpu_capacity",
             Rule::HighestPerf => "highest_perf",
+            Rule::Midr => "midr",
             Rule::MaxFreq => "max_freq",
             Rule::Uniform => "uniform",
             Rule::LevelName => "hw.perflevel names",
@@ -250,30 +273,68 @@ impl Topology {
     /// As [`allowed`](Self::allowed), by another mask.
     pub(crate) fn allowed_by(&self, mask: Option<&CpuSet>) -> CpuSet {
         let online = self.online();
-        match mask {
-            Some(mask) => {
-                Some(online.intersection(mask)).filter(|both| !both.is_empty()).unwrap_or(online)
-            }
-            None => online,
-        }
+        let both = mask.map(|mask| online.intersection(mask));
+        both.filter(|both| !both.is_empty()).unwrap_or(online)
     }
 
-    /// `count` equal CPUs (at least 1, at most [`MAX_CPUS`]) each with a core
-    /// of its own: what is assumed where the system tells no more.
+    /// The CPUs that the process can keep busy: [`allowed`](Self::allowed), at
+    /// most the whole CPUs of the quota, at least 1. SMT siblings count. The
+    /// bound of a pool's active width, whatever the settings say.
+    ///
+    /// ```
+    /// assert!(rowpool::topology::Topology::detect().usable() >= 1);
+    /// ```
+    pub fn usable(&self) -> usize {
+        within(self.quota, self.allowed().len())
+    }
+
+    /// `count` equal CPUs (at least 1, at most [`MAX_CPUS`]), numbered from 0,
+    /// each with a core of its own, and no restriction. What differs on the
+    /// machine that is meant is then written into the fields; a CPU out of
+    /// nothing is [`Cpu::new`].
+    ///
+    /// ```
+    /// use rowpool::topology::{CoreKind, Quota, Topology};
+    /// let mut phone = Topology::new(8);
+    /// for cpu in &mut phone.cpus[4..] {
+    ///     (cpu.kind, cpu.capacity) = (CoreKind::Efficiency, 350);
+    /// }
+    /// phone.mask = Some([0, 1, 2, 4, 5].into_iter().collect());
+    /// assert_eq!(phone.usable(), 5);
+    /// phone.quota = Quota::new(350_000, 100_000);
+    /// assert_eq!(phone.usable(), 3);
+    /// ```
+    pub fn new(count: usize) -> Topology {
+        Topology::of((0..count.clamp(1, MAX_CPUS)).map(Cpu::new).collect(), Rule::Uniform, BINDABLE)
+    }
+
+    /// So many equal CPUs: what is assumed where the system tells no more.
     pub(crate) fn equal(count: usize, rule: Rule, bindable: usize) -> Topology {
-        Topology {
-            cpus: (0..count.clamp(1, MAX_CPUS)).map(Cpu::plain).collect(),
-            mask: None,
-            quota: None,
-            rule,
-            bindable,
-        }
+        Topology { rule, bindable, ..Topology::new(count) }
+    }
+
+    /// These CPUs, without restriction.
+    pub(crate) fn of(cpus: Vec<Cpu>, rule: Rule, bindable: usize) -> Topology {
+        Topology { cpus, mask: None, quota: None, caller: None, rule, bindable }
     }
 }
 
+/// How many of so many CPUs a quota leaves, at least 1.
+pub(crate) fn within(quota: Option<Quota>, cpus: usize) -> usize {
+    quota.map_or(cpus, |quota| cpus.min(quota.whole_cpus())).max(1)
+}
+
 impl Cpu {
-    /// A CPU of which nothing is known but its number.
-    pub(crate) fn plain(id: usize) -> Cpu {
+    /// A CPU of which nothing is known but its number: fast, and alone on a core
+    /// of that number.
+    ///
+    /// ```
+    /// use rowpool::topology::{Cpu, Topology};
+    /// let mut machine = Topology::new(1);
+    /// machine.cpus = [0, 1, 4, 5].map(Cpu::new).into(); // two are offline
+    /// assert_eq!(machine.online().to_string(), "0-1,4-5");
+    /// ```
+    pub fn new(id: usize) -> Cpu {
         Cpu {
             id,
             core: id,

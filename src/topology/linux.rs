@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::cgroup;
+use super::affinity::Masks;
+use super::cgroup::Groups;
 use super::cpuset::CpuSet;
-use super::facts::{Cpu, Rule, Topology};
+use super::facts::{Cpu, Rule, Topology, LINUX_BINDABLE};
 use super::kinds::Kinds;
 use super::parse;
 use super::tree::Tree;
@@ -16,39 +17,29 @@ use super::tree::Tree;
 const CPUS: &str = "sys/devices/system/cpu";
 const NODES: &str = "sys/devices/system/node";
 
-/// `CPU_SETSIZE`: core_affinity's set holds no id from here on, and aborts the
-/// process over one.
-const BINDABLE: usize = 1024;
-
 /// A cache of this level or above makes a cluster; level 1 is private.
 const MIN_CLUSTER_LEVEL: u64 = 2;
 
-/// What the running system says beside its files.
-#[derive(Default)]
-pub(crate) struct Live {
-    /// `sched_getaffinity` of the process.
-    pub(crate) mask: Option<CpuSet>,
-    /// `available_parallelism`.
-    pub(crate) parallelism: Option<usize>,
-}
-
-/// Reads the system below `root`. Whatever is missing or unreadable is done
-/// without; with nothing readable at all there is one CPU.
-pub(crate) fn read(root: &Path, live: Live) -> Topology {
+/// Reads the system below `root`; `masks` and `available_parallelism` are what a
+/// running system says beside its files. Whatever is missing or unreadable is
+/// done without; with nothing readable at all there is one CPU.
+pub(crate) fn read(root: &Path, masks: &Masks, parallelism: Option<usize>) -> Topology {
     let tree = Tree::new(root);
-    let mask = live
-        .mask
-        .or_else(|| parse::status_mask(&tree.text("proc/self/status")?))
-        .filter(|mask| !mask.is_empty());
-    // Without sysfs the mask is all that is known of the CPUs.
-    let online = online(&tree).or_else(|| mask.clone());
-    let mut topology = match (online, live.parallelism) {
-        (Some(online), _) => describe(&tree, &online),
-        (None, Some(count)) => Topology::equal(count, Rule::Parallelism, BINDABLE),
-        (None, None) => Topology::equal(1, Rule::Nothing, BINDABLE),
+    let written = || Some(parse::status_mask(&tree.text("proc/self/status")?)?);
+    let mask = |cpus: &[Cpu]| {
+        let live = Some(masks.process(cpus).clone()).filter(|mask| !mask.is_empty());
+        live.or_else(written)
     };
-    topology.mask = mask;
-    topology.quota = cgroup::quota(&tree);
+    // Without sysfs the mask is all that is known of the CPUs.
+    let online = online(&tree).or_else(|| mask(&[]));
+    let mut topology = match (online, parallelism) {
+        (Some(online), _) => describe(&tree, &online),
+        (None, Some(count)) => Topology::equal(count, Rule::Parallelism, LINUX_BINDABLE),
+        (None, None) => Topology::equal(1, Rule::Nothing, LINUX_BINDABLE),
+    };
+    topology.mask = mask(&topology.cpus);
+    topology.caller = topology.mask.as_ref().and_then(|mask| masks.bound(mask, &topology.cpus));
+    topology.quota = Groups::default().quota(&tree);
     topology
 }
 
@@ -69,13 +60,13 @@ fn online(tree: &Tree<'_>) -> Option<CpuSet> {
 }
 
 fn describe(tree: &Tree<'_>, online: &CpuSet) -> Topology {
-    let mut cpus: Vec<Cpu> = online.iter().map(Cpu::plain).collect();
+    let mut cpus: Vec<Cpu> = online.iter().map(Cpu::new).collect();
     let kinds = kinds(tree, online);
     kinds.apply(&mut cpus);
     cores(tree, online, &mut cpus);
     nodes(tree, &mut cpus);
     clusters(tree, online, &mut cpus);
-    Topology { cpus, mask: None, quota: None, rule: kinds.rule, bindable: BINDABLE }
+    Topology::of(cpus, kinds.rule, LINUX_BINDABLE)
 }
 
 /// Applies the rules in their order; reads only what the next one needs, since
@@ -92,43 +83,48 @@ fn kinds(tree: &Tree<'_>, online: &CpuSet) -> Kinds {
     }
     by_capacity(tree, online)
         .or_else(|| by_highest_perf(tree, online))
-        .or_else(|| by_max_freq(tree, online))
+        .or_else(|| by_clock(tree, online))
         .unwrap_or_else(|| Kinds::uniform(online))
 }
 
 fn by_capacity(tree: &Tree<'_>, online: &CpuSet) -> Option<Kinds> {
-    Kinds::by_figure(Rule::CpuCapacity, &figures(tree, online, "cpu_capacity"))
+    Kinds::by_figure(Rule::CpuCapacity, &figures(tree, online, "cpu_capacity", parse::number))
 }
 
 /// Not on AMD, where `highest_perf` ranks equal cores (166 to 236 on one chip).
 fn by_highest_perf(tree: &Tree<'_>, online: &CpuSet) -> Option<Kinds> {
-    let figures = figures(tree, online, "acpi_cppc/highest_perf");
+    let figures = figures(tree, online, "acpi_cppc/highest_perf", parse::number);
     Kinds::by_figure(Rule::HighestPerf, &figures).filter(|_| !is_amd(tree))
 }
 
-fn by_max_freq(tree: &Tree<'_>, online: &CpuSet) -> Option<Kinds> {
-    let mut figures = figures(tree, online, "cpufreq/cpuinfo_max_freq");
-    if figures.iter().any(|(_, figure)| figure.is_none()) {
+/// By the parts' names and their clocks, or the clocks alone.
+fn by_clock(tree: &Tree<'_>, online: &CpuSet) -> Option<Kinds> {
+    let mut clocks = figures(tree, online, "cpufreq/cpuinfo_max_freq", parse::number);
+    if clocks.iter().any(|(_, clock)| clock.is_none()) {
         // Copies of a sysfs may lack the links from the CPUs to the policies.
         let by_policy = policy_frequencies(tree);
-        for (id, figure) in &mut figures {
-            *figure = figure.or_else(|| by_policy.get(id).copied());
+        for (id, clock) in &mut clocks {
+            *clock = clock.or_else(|| by_policy.get(id).copied());
         }
     }
-    Kinds::by_figure(Rule::MaxFreq, &figures)
+    let parts = figures(tree, online, "regs/identification/midr_el1", parse::register);
+    Kinds::by_part(&parts, &clocks).or_else(|| Kinds::by_figure(Rule::MaxFreq, &clocks))
 }
 
 /// One number of each online CPU, ascending by CPU. Ends with the first CPU
 /// that has none: the rule is then void, and most machines lack most files.
-fn figures(tree: &Tree<'_>, online: &CpuSet, file: &str) -> Vec<(usize, Option<u64>)> {
+fn figures(
+    tree: &Tree<'_>,
+    online: &CpuSet,
+    file: &str,
+    read: fn(&str) -> Option<u64>,
+) -> Vec<(usize, Option<u64>)> {
     let mut complete = true;
     online
         .iter()
         .map(|id| {
-            let figure = match complete {
-                true => tree.number(&format!("{CPUS}/cpu{id}/{file}")),
-                false => None,
-            };
+            let text = complete.then(|| tree.text(&format!("{CPUS}/cpu{id}/{file}"))).flatten();
+            let figure = text.and_then(|text| read(&text));
             complete = figure.is_some();
             (id, figure)
         })

@@ -4,30 +4,19 @@ use super::cpuset::MAX_CPUS;
 use super::facts::{CoreKind, Cpu, Rule, Topology, FULL_CAPACITY};
 
 /// What a key holds.
-///
-/// ```
-/// use rowpool::topology::macos::Value;
-/// assert_eq!(Value::from("Efficiency"), Value::Text("Efficiency".into()));
-/// assert_eq!(Value::from(8), Value::Number(8));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub(crate) enum Value {
     /// A count.
     Number(i64),
     /// A name.
     Text(String),
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Value::Number(number)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Value::Text(text.to_string())
-    }
+/// A key of the text that `sysctl hw` prints: lines `key: value`.
+pub(crate) fn key_of(text: &str, key: &str) -> Option<Value> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    let value = line.trim();
+    Some(value.parse().map_or_else(|_| Value::Text(value.to_string()), Value::Number))
 }
 
 /// Levels are looked for up to this many; Apple has built three.
@@ -48,23 +37,7 @@ const EFFICIENCY_LEVEL: u32 = 341;
 /// The levels that count as fast are those not named `Efficiency`; without
 /// names, all but the last. Where the count of one of them is missing, all
 /// CPUs count: `hw.physicalcpu`, then `hw.ncpu`, then `parallelism`.
-///
-/// ```
-/// use rowpool::topology::{macos, Settings, Width};
-/// let m1 = macos::topology(
-///     |key| match key {
-///         "hw.nperflevels" => Some(2.into()),
-///         "hw.perflevel0.physicalcpu" | "hw.perflevel1.physicalcpu" => Some(4.into()),
-///         "hw.perflevel0.name" => Some("Performance".into()),
-///         "hw.perflevel1.name" => Some("Efficiency".into()),
-///         _ => None,
-///     },
-///     8,
-/// );
-/// assert_eq!(m1.cpus.len(), 8);
-/// assert_eq!(Width::new(&m1, &Settings::default()).threads, 4);
-/// ```
-pub fn topology(read: impl Fn(&str) -> Option<Value>, parallelism: usize) -> Topology {
+pub(crate) fn topology(read: impl Fn(&str) -> Option<Value>, parallelism: usize) -> Topology {
     let keys = Keys { read };
     match keys.levels() {
         Some((levels, rule)) => by_levels(&levels, rule),
@@ -174,7 +147,7 @@ fn by_levels(levels: &[Level], rule: Rule) -> Topology {
                         false => CoreKind::Efficiency,
                     },
                     capacity,
-                    ..Cpu::plain(cpus.len())
+                    ..Cpu::new(cpus.len())
                 });
             }
             core += 1;
@@ -182,5 +155,5 @@ fn by_levels(levels: &[Level], rule: Rule) -> Topology {
         cluster += level.cores.div_ceil(level.cores_per_cache);
     }
     cpus.truncate(MAX_CPUS);
-    Topology { cpus, mask: None, quota: None, rule, bindable: 0 }
+    Topology::of(cpus, rule, 0)
 }

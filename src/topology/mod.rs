@@ -13,40 +13,44 @@
 //!
 //! A core counts as a performance core by the first of these that tells cores
 //! apart: on Linux and Android the kernel's list of Intel's P-cores, then at
-//! least 0.75 of the largest `cpu_capacity`, `highest_perf` (not on AMD, where
-//! it ranks equal cores) or `cpuinfo_max_freq`; on macOS all levels but those
-//! named Efficiency; on Windows the highest EfficiencyClass.
+//! least 0.75 of the largest `cpu_capacity` or `highest_perf` (not on AMD, where
+//! it ranks equal cores), then, of the parts that are not sold as little cores
+//! (`midr_el1`), 0.75 of the largest `cpuinfo_max_freq`; on macOS all levels but
+//! those named Efficiency; on Windows the highest EfficiencyClass.
 //!
-//! Nothing of this runs while a pool works: a pool asks once, when it is made.
+//! Nothing of this runs while a pool works, but for one thing: mask and quota
+//! are read again now and then, since both may change.
 //!
 //! ```
-//! use rowpool::topology::{usable_cpus, Settings, Topology, Width};
+//! use rowpool::topology::{Settings, Topology, Width};
 //!
 //! let topology = Topology::detect();
 //! let width = Width::new(&topology, &Settings::default());
 //! println!("{}", width.reason);
-//! assert!(width.threads <= usable_cpus(&topology));
+//! assert!(width.threads <= topology.usable());
 //! ```
 
 // Imports run downwards in this list.
-mod warn;
+mod watch;
 mod width;
 
 mod reason;
 
-mod cgroup;
 mod linux;
-pub mod macos;
-pub mod windows;
+mod macos;
+mod windows;
 
 #[cfg(target_vendor = "apple")]
 mod ffi_macos;
 #[cfg(windows)]
 mod ffi_windows;
 
+mod affinity;
+mod cgroup;
 mod kinds;
-pub mod parse;
 mod tree;
+
+mod parse;
 
 mod facts;
 
@@ -57,9 +61,8 @@ use std::path::Path;
 pub use cpuset::{CpuSet, MAX_CPUS};
 pub use facts::{CoreKind, Cpu, Quota, Rule, Topology, FULL_CAPACITY};
 pub use reason::Reason;
-pub use warn::{warnings, Warning};
-pub(crate) use width::within_quota;
-pub use width::{placement, usable_cpus, Settings, Width};
+pub(crate) use watch::{Usable, Watch};
+pub use width::{Settings, Width};
 
 impl Topology {
     /// Reads the running system. Never fails: what cannot be read is done
@@ -78,8 +81,8 @@ impl Topology {
 
     /// Reads a Linux or Android system below `root`, a directory that is laid
     /// out as `/`, on whatever system this runs: sysfs, the affinity mask of
-    /// `proc/self/status`, and the cgroup mounts that `proc/mounts` names, or
-    /// the usual ones. Symbolic links are followed.
+    /// `proc/self/status`, and the cgroup mounts that `proc/self/mountinfo` or
+    /// `proc/mounts` names, or the usual ones. Symbolic links are followed.
     ///
     /// Never fails: a root with nothing readable gives one CPU.
     ///
@@ -89,39 +92,53 @@ impl Topology {
     /// assert_eq!((empty.cpus.len(), empty.rule), (1, Rule::Nothing));
     /// ```
     pub fn read_from(root: &Path) -> Topology {
-        linux::read(root, linux::Live::default())
+        linux::read(root, &affinity::Masks::default(), None)
     }
-}
 
-/// [`usable_cpus`] by the process's affinity mask of this moment, which may have
-/// changed since `topology` was detected; the CPUs and the quota are those of
-/// `topology`. A system call or two where the system has masks.
-///
-/// ```
-/// use rowpool::topology::{usable_cpus, usable_cpus_now, Topology};
-/// let topology = Topology::detect();
-/// assert_eq!(usable_cpus_now(&topology), usable_cpus(&topology));
-/// ```
-pub fn usable_cpus_now(topology: &Topology) -> usize {
-    within_quota(topology, allowed_cpus_now(topology))
-}
+    /// Reads a Mac from what `sysctl hw` prints there: lines `key: value`. Never
+    /// fails: without a count of CPUs there is one.
+    ///
+    /// ```
+    /// use rowpool::topology::{Settings, Topology, Width};
+    /// let m1 = Topology::from_sysctl(
+    ///     "hw.nperflevels: 2\n\
+    ///      hw.perflevel0.physicalcpu: 4\n\
+    ///      hw.perflevel0.name: Performance\n\
+    ///      hw.perflevel1.physicalcpu: 4\n\
+    ///      hw.perflevel1.name: Efficiency\n",
+    /// );
+    /// assert_eq!((m1.cpus.len(), Width::new(&m1, &Settings::default()).threads), (8, 4));
+    /// ```
+    pub fn from_sysctl(text: &str) -> Topology {
+        macos::topology(|key| macos::key_of(text, key), 1)
+    }
 
-/// The CPUs in the process's affinity mask of this moment.
-pub(crate) fn allowed_cpus_now(topology: &Topology) -> usize {
-    let now = current_mask();
-    topology.allowed_by(now.as_ref().or(topology.mask.as_ref())).len()
-}
-
-/// The process's affinity mask, where the system has such a thing.
-fn current_mask() -> Option<CpuSet> {
-    let mask: CpuSet = crate::sys::allowed_cpus().into_iter().collect();
-    (!mask.is_empty()).then_some(mask)
+    /// Reads a PC from what `GetLogicalProcessorInformationEx(RelationAll, ..)`
+    /// fills in there, for pointers of 8 bytes, and the process's affinity mask;
+    /// an empty mask, and one of a whole processor group, are no restriction.
+    /// Never fails: without readable records there is one CPU.
+    ///
+    /// ```
+    /// use rowpool::topology::{CpuSet, Rule, Topology};
+    /// let nothing = Topology::from_processor_records(&[], &CpuSet::new());
+    /// assert_eq!((nothing.cpus.len(), nothing.rule), (1, Rule::Parallelism));
+    /// ```
+    pub fn from_processor_records(records: &[u8], mask: &CpuSet) -> Topology {
+        windows::topology(&windows::parse_records(records, 8), mask, 1)
+    }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn detect(parallelism: usize) -> Topology {
-    let live = linux::Live { mask: current_mask(), parallelism: Some(parallelism) };
-    linux::read(Path::new("/"), live)
+    linux::read(Path::new("/"), &masks(), Some(parallelism))
+}
+
+/// The masks of this moment.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn masks() -> affinity::Masks {
+    let set = CpuSet::from_words;
+    let [main, start, worker, caller] = crate::sys::masks().map(set);
+    affinity::Masks { main, start, worker, caller }
 }
 
 #[cfg(target_vendor = "apple")]
@@ -131,7 +148,7 @@ fn detect(parallelism: usize) -> Topology {
 
 #[cfg(windows)]
 fn detect(parallelism: usize) -> Topology {
-    windows::topology(&ffi_windows::records(), ffi_windows::process_mask(), parallelism)
+    windows::topology(&ffi_windows::records(), &ffi_windows::process_mask().cpus(), parallelism)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple", windows)))]

@@ -16,14 +16,7 @@ const DEFAULT_PERIOD_US: u64 = 100_000;
 /// Ends at the first NUL (some kernels print one), knows the kernel's
 /// `range:used/group` form, and leaves out pieces that make no sense:
 /// reversed ranges, letters, numbers from [`MAX_CPUS`] on.
-///
-/// ```
-/// use rowpool::topology::parse::cpu_list;
-/// assert_eq!(cpu_list("0-3,8\n\0").iter().collect::<Vec<_>>(), [0, 1, 2, 3, 8]);
-/// assert_eq!(cpu_list("0-7:2/4").to_string(), "0-1,4-5");
-/// assert!(cpu_list("0-4294967295").is_empty());
-/// ```
-pub fn cpu_list(text: &str) -> CpuSet {
+pub(crate) fn cpu_list(text: &str) -> CpuSet {
     let mut set = CpuSet::new();
     for piece in before_nul(text).split(',') {
         match list_piece(piece) {
@@ -68,14 +61,7 @@ fn cpu_number(text: &str) -> Option<usize> {
 /// `00000000,00000101` (`thread_siblings`, `Cpus_allowed`).
 ///
 /// Empty when a word is no hex number, or names a CPU from [`MAX_CPUS`] on.
-///
-/// ```
-/// use rowpool::topology::parse::cpu_mask;
-/// assert_eq!(cpu_mask("00000000,00000101\n").to_string(), "0,8");
-/// assert_eq!(cpu_mask("1,00000000").to_string(), "32");
-/// assert!(cpu_mask("0xff").is_empty());
-/// ```
-pub fn cpu_mask(text: &str) -> CpuSet {
+pub(crate) fn cpu_mask(text: &str) -> CpuSet {
     let mut set = CpuSet::new();
     for (i, word) in before_nul(text).trim().rsplit(',').enumerate() {
         // `from_str_radix` would take a sign.
@@ -96,26 +82,13 @@ pub fn cpu_mask(text: &str) -> CpuSet {
 }
 
 /// A lone unsigned number, as most sysfs files hold.
-///
-/// ```
-/// use rowpool::topology::parse::number;
-/// assert_eq!(number("1024\n"), Some(1024));
-/// assert_eq!(number("-1"), None);
-/// ```
-pub fn number(text: &str) -> Option<u64> {
+pub(crate) fn number(text: &str) -> Option<u64> {
     before_nul(text).trim().parse().ok()
 }
 
 /// The affinity mask in the text of `/proc/self/status`
 /// (`Cpus_allowed_list`, else `Cpus_allowed`); `None` where neither is there.
-///
-/// ```
-/// use rowpool::topology::parse::status_mask;
-/// let mask = status_mask("Name:\tcp\nCpus_allowed:\tf\nCpus_allowed_list:\t0-3\n");
-/// assert_eq!(mask.unwrap().to_string(), "0-3");
-/// assert_eq!(status_mask("Name:\tcp\n"), None);
-/// ```
-pub fn status_mask(text: &str) -> Option<CpuSet> {
+pub(crate) fn status_mask(text: &str) -> Option<CpuSet> {
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
     let list = field("Cpus_allowed_list:").map(cpu_list);
     let mask = || field("Cpus_allowed:").map(cpu_mask);
@@ -125,13 +98,7 @@ pub fn status_mask(text: &str) -> Option<CpuSet> {
 /// The text of a cgroup v2 `cpu.max` (`150000 100000`, in µs); `None` when it
 /// sets no limit (`max`) or makes no sense (zero, or more CPUs than
 /// [`MAX_CPUS`]). A missing period is the kernel's default of 100 000 µs.
-///
-/// ```
-/// use rowpool::topology::parse::cpu_max;
-/// assert_eq!(cpu_max("150000 100000\n").unwrap().cpus(), 1.5);
-/// assert_eq!(cpu_max("max 100000"), None);
-/// ```
-pub fn cpu_max(text: &str) -> Option<Quota> {
+pub(crate) fn cpu_max(text: &str) -> Option<Quota> {
     let mut words = before_nul(text).split_whitespace();
     let quota = words.next()?.parse().ok()?;
     let period = match words.next() {
@@ -144,13 +111,7 @@ pub fn cpu_max(text: &str) -> Option<Quota> {
 /// The texts of a cgroup v1 `cpu.cfs_quota_us` and `cpu.cfs_period_us`;
 /// `None` when they set no limit (`-1`) or make no sense. A missing period is
 /// the kernel's default of 100 000 µs.
-///
-/// ```
-/// use rowpool::topology::parse::cfs_quota;
-/// assert_eq!(cfs_quota("400000\n", Some("100000\n")).unwrap().cpus(), 4.0);
-/// assert_eq!(cfs_quota("-1\n", Some("100000\n")), None);
-/// ```
-pub fn cfs_quota(quota: &str, period: Option<&str>) -> Option<Quota> {
+pub(crate) fn cfs_quota(quota: &str, period: Option<&str>) -> Option<Quota> {
     let period = match period {
         Some(period) => number(period)?,
         None => DEFAULT_PERIOD_US,
@@ -158,43 +119,46 @@ pub fn cfs_quota(quota: &str, period: Option<&str>) -> Option<Quota> {
     Quota::new(number(quota)?, period)
 }
 
-/// A mounted cgroup hierarchy that can hold a CPU quota.
-///
-/// ```
-/// use rowpool::topology::parse::{cgroup_mounts, CgroupMount};
-/// let mounts = cgroup_mounts("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
-/// assert_eq!(mounts, [CgroupMount { v2: true, path: "/sys/fs/cgroup".into() }]);
-/// ```
+/// A mounted cgroup hierarchy that can hold a CPU quota: version 2, or the
+/// version 1 hierarchy of the `cpu` controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CgroupMount {
-    /// Version 2, or the version 1 hierarchy of the `cpu` controller.
-    pub v2: bool,
+pub(crate) struct CgroupMount {
+    pub(crate) v2: bool,
+    /// The group that the mount shows as its root.
+    pub(crate) root: String,
     /// Where it is mounted.
-    pub path: String,
+    pub(crate) path: String,
 }
 
-/// The hierarchies in the text of `/proc/mounts` that can hold a CPU quota:
-/// all of version 2, and those of version 1 with the `cpu` controller.
-///
-/// ```
-/// use rowpool::topology::parse::cgroup_mounts;
-/// let text = "cgroup /cg/cpu\\040x cgroup rw,cpu,cpuacct 0 0\n\
-///             cgroup /cg/cpuset cgroup rw,cpuset 0 0\n";
-/// assert_eq!(cgroup_mounts(text)[0].path, "/cg/cpu x");
-/// assert_eq!(cgroup_mounts(text).len(), 1);
-/// ```
-pub fn cgroup_mounts(text: &str) -> Vec<CgroupMount> {
-    text.lines()
-        .filter_map(|line| {
-            let mut fields = line.split_whitespace().skip(1);
-            let path = fields.next()?;
-            let kind = fields.next()?;
-            let options = fields.next()?;
-            let v2 = kind == "cgroup2";
-            let v1 = kind == "cgroup" && options.split(',').any(|o| o == "cpu");
-            (v1 || v2).then(|| CgroupMount { v2, path: unescape(path) })
-        })
-        .collect()
+impl CgroupMount {
+    fn new(kind: &str, options: &str, root: &str, path: &str) -> Option<CgroupMount> {
+        let v2 = kind == "cgroup2";
+        let v1 = kind == "cgroup" && options.split(',').any(|option| option == "cpu");
+        (v1 || v2).then(|| CgroupMount { v2, root: unescape(root), path: unescape(path) })
+    }
+}
+
+/// The hierarchies in the text of `/proc/self/mountinfo`.
+pub(crate) fn mountinfo(text: &str) -> Vec<CgroupMount> {
+    let mount = |line: &str| {
+        // A number of optional fields stands before the dash.
+        let (mount, system) = line.split_once(" - ")?;
+        let mut mount = mount.split_whitespace().skip(3);
+        let mut system = system.split_whitespace();
+        let (root, path) = (mount.next()?, mount.next()?);
+        CgroupMount::new(system.next()?, system.nth(1)?, root, path)
+    };
+    text.lines().filter_map(mount).collect()
+}
+
+/// The hierarchies in the text of `/proc/mounts`, which does not tell roots.
+pub(crate) fn mounts(text: &str) -> Vec<CgroupMount> {
+    let mount = |line: &str| {
+        let mut fields = line.split_whitespace().skip(1);
+        let (path, kind, options) = (fields.next()?, fields.next()?, fields.next()?);
+        CgroupMount::new(kind, options, "/", path)
+    };
+    text.lines().filter_map(mount).collect()
 }
 
 /// Undoes the octal escapes of `/proc/mounts` (`\040` is a space).
@@ -224,27 +188,16 @@ fn unescape(field: &str) -> String {
 }
 
 /// The process's groups in the text of `/proc/self/cgroup`.
-///
-/// ```
-/// let groups = rowpool::topology::parse::own_cgroups("1:cpu,cpuacct:/job\n0::/\n");
-/// assert_eq!(groups.v1_cpu.as_deref(), Some("/job"));
-/// assert_eq!(groups.v2.as_deref(), Some("/"));
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnCgroups {
+pub(crate) struct OwnCgroups {
     /// Path in the version 1 hierarchy of the `cpu` controller.
-    pub v1_cpu: Option<String>,
+    pub(crate) v1_cpu: Option<String>,
     /// Path in the version 2 hierarchy.
-    pub v2: Option<String>,
+    pub(crate) v2: Option<String>,
 }
 
 /// Reads the text of `/proc/self/cgroup`: lines `id:controllers:path`.
-///
-/// ```
-/// use rowpool::topology::parse::own_cgroups;
-/// assert_eq!(own_cgroups("0::/a:b (deleted)\n").v2.as_deref(), Some("/a:b"));
-/// ```
-pub fn own_cgroups(text: &str) -> OwnCgroups {
+pub(crate) fn own_cgroups(text: &str) -> OwnCgroups {
     let mut own = OwnCgroups::default();
     for line in text.lines() {
         let mut fields = line.splitn(3, ':');
@@ -263,17 +216,16 @@ pub fn own_cgroups(text: &str) -> OwnCgroups {
     own
 }
 
+/// A register as sysfs prints it: `0x` and hex digits.
+pub(crate) fn register(text: &str) -> Option<u64> {
+    u64::from_str_radix(before_nul(text).trim().strip_prefix("0x")?, 16).ok()
+}
+
 /// Whether the text of `/sys/devices/system/cpu/modalias` is of a CPU that AMD
 /// or Hygon made.
 ///
 /// The kernel's x86 vendor numbers (`asm/processor.h`): 2 is AMD, 9 Hygon.
-///
-/// ```
-/// use rowpool::topology::parse::modalias_is_amd;
-/// assert!(modalias_is_amd("cpu:type:x86,ven0002fam0019mod0021:feature:,0000"));
-/// assert!(!modalias_is_amd("cpu:type:x86,ven0000fam0006mod0097:feature:,0000"));
-/// ```
-pub fn modalias_is_amd(text: &str) -> bool {
+pub(crate) fn modalias_is_amd(text: &str) -> bool {
     text.contains("ven0002fam") || text.contains("ven0009fam")
 }
 

@@ -26,7 +26,7 @@ pub enum Reason {
         threads: usize,
         /// Where it was found, as in [`Settings`](super::Settings).
         source: String,
-        /// See [`usable_cpus`](super::usable_cpus).
+        /// See [`Topology::usable`].
         usable: usize,
     },
     /// One thread for each physical performance core that is in the mask.

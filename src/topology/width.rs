@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::facts::{CoreKind, Cpu, Topology, FULL_CAPACITY};
+use super::facts::{within, CoreKind, Cpu, Topology, FULL_CAPACITY};
 use super::reason::Reason;
 
 /// Capacities within this share (1/32) of the largest are taken as equal: they
@@ -41,8 +41,11 @@ pub struct Width {
     /// Threads, the caller included; at least 1. More than `cpus.len()` only
     /// where a setting asks for more CPUs than the process may use.
     pub threads: usize,
-    /// The CPUs to use, in the order in which slots should take them: see
-    /// [`placement`]. The first is the caller's, which is never bound to it.
+    /// The CPUs to use, in the order in which slots should take them: one CPU of
+    /// each performance core, then of each other core, then their further
+    /// siblings; within each of these round the clusters (last-level caches), the
+    /// fastest CPU of each first. The first is the caller's, which is never bound
+    /// to it: the one that it is bound to already ([`Topology::caller`]), if any.
     pub cpus: Vec<usize>,
     /// Relative capacity of each of `cpus`, from 1 to
     /// [`FULL_CAPACITY`]: that of its core, divided among
@@ -68,18 +71,17 @@ impl Width {
     pub fn new(topology: &Topology, settings: &Settings) -> Width {
         let (fast, mask_has_fast) = candidates(topology);
         let physical = distinct_cores(&fast);
-        let limit = topology.quota.map_or(physical, |quota| quota.whole_cpus());
         let (threads, reason) = match settings.threads.filter(|&threads| threads > 0) {
             Some(threads) => (
                 threads,
                 Reason::Setting {
                     threads,
                     source: settings.source.clone(),
-                    usable: usable_cpus(topology),
+                    usable: topology.usable(),
                 },
             ),
             None => {
-                let threads = physical.min(limit).max(1);
+                let threads = within(topology.quota, physical);
                 (threads, Reason::of_rule(topology, threads, physical, mask_has_fast))
             }
         };
@@ -131,58 +133,29 @@ impl Width {
     /// The CPU to bind the worker of a slot to. `None`: leave it unbound. That
     /// is slot 0 (the caller), slots above the CPUs, ids that the system's
     /// call cannot take, and every slot on macOS.
-    ///
-    /// ```
-    /// use rowpool::topology::{Settings, Topology, Width};
-    /// let width = Width::new(&Topology::detect(), &Settings::default());
-    /// assert_eq!(width.pin(0), None);
-    /// ```
-    pub fn pin(&self, slot: usize) -> Option<usize> {
+    pub(crate) fn pin(&self, slot: usize) -> Option<usize> {
         let cpu = self.cpus.get(slot).copied();
         cpu.filter(|&id| slot > 0 && id < self.bindable)
     }
 }
 
-/// The CPUs that the process can keep busy: online and in the mask, at most
-/// the whole CPUs of the quota, at least 1. SMT siblings count. The bound of a
-/// pool's active width, whatever the settings say.
-///
-/// ```
-/// use rowpool::topology::{usable_cpus, Topology};
-/// assert!(usable_cpus(&Topology::detect()) >= 1);
-/// ```
-pub fn usable_cpus(topology: &Topology) -> usize {
-    within_quota(topology, topology.allowed().len())
-}
-
-/// How many of so many CPUs in a mask the quota leaves, at least 1.
-pub(crate) fn within_quota(topology: &Topology, allowed: usize) -> usize {
-    let limit = topology.quota.map_or(allowed, |quota| quota.whole_cpus());
-    allowed.min(limit).max(1)
-}
-
-/// All CPUs of the process, in the order in which slots should take them: one
-/// CPU of each performance core, then of each other core, then their further
-/// siblings. Within each of these it goes round the clusters (last-level
-/// caches), the fastest CPU of each first.
-///
-/// ```
-/// use rowpool::topology::{placement, Topology};
-/// let topology = Topology::detect();
-/// assert_eq!(placement(&topology).len(), topology.allowed().len());
-/// ```
-pub fn placement(topology: &Topology) -> Vec<usize> {
-    order(topology).iter().map(|cpu| cpu.id).collect()
+/// The CPUs in the mask, each once, ascending: facts that a program gives may
+/// come in any order.
+fn usable(topology: &Topology) -> Vec<&Cpu> {
+    let allowed = topology.allowed();
+    let mut cpus: Vec<&Cpu> = topology.cpus.iter().filter(|cpu| allowed.contains(cpu.id)).collect();
+    cpus.sort_by_key(|cpu| cpu.id);
+    cpus.dedup_by_key(|cpu| cpu.id);
+    cpus
 }
 
 /// The performance cores' CPUs in the mask, and `true`; where there is none,
 /// all CPUs in the mask, and `false`.
 fn candidates(topology: &Topology) -> (Vec<&Cpu>, bool) {
-    let allowed = topology.allowed();
-    let usable = || topology.cpus.iter().filter(|cpu| allowed.contains(cpu.id));
-    let fast: Vec<&Cpu> = usable().filter(|cpu| cpu.kind == CoreKind::Performance).collect();
+    let (fast, slow): (Vec<&Cpu>, Vec<&Cpu>) =
+        usable(topology).into_iter().partition(|cpu| cpu.kind == CoreKind::Performance);
     match fast.is_empty() {
-        true => (usable().collect(), false),
+        true => (slow, false),
         false => (fast, true),
     }
 }
@@ -195,17 +168,22 @@ fn distinct_cores(cpus: &[&Cpu]) -> usize {
 }
 
 fn order(topology: &Topology) -> Vec<&Cpu> {
-    let allowed = topology.allowed();
+    let mut usable = usable(topology);
+    // Sorts are stable. Here, so that its siblings come after the caller's CPU.
+    let not_the_callers = |cpu: &&Cpu| Some(cpu.id) != topology.caller;
+    usable.sort_by_key(not_the_callers);
     // Siblings before a CPU on its core, then kind.
     let mut tiers: BTreeMap<(usize, bool), Vec<&Cpu>> = BTreeMap::new();
     let mut siblings: BTreeMap<usize, usize> = BTreeMap::new();
-    for cpu in topology.cpus.iter().filter(|cpu| allowed.contains(cpu.id)) {
+    for cpu in usable {
         let before = siblings.entry(cpu.core).or_insert(0);
         let slow = cpu.kind == CoreKind::Efficiency;
         tiers.entry((*before, slow)).or_default().push(cpu);
         *before += 1;
     }
-    tiers.into_values().flat_map(round_the_clusters).collect()
+    let mut order: Vec<&Cpu> = tiers.into_values().flat_map(round_the_clusters).collect();
+    order.sort_by_key(not_the_callers);
+    order
 }
 
 /// One CPU of each cluster in turn until all are taken.
@@ -240,4 +218,44 @@ fn shared(cores: &[(usize, u32)]) -> Vec<u32> {
         .iter()
         .map(|(core, capacity)| (capacity / sharers[core]).clamp(1, FULL_CAPACITY))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pins(topology: &Topology, slots: usize) -> Vec<Option<usize>> {
+        let settings = Settings { threads: Some(slots), source: String::new() };
+        let width = Width::new(topology, &settings);
+        (0..slots).map(|slot| width.pin(slot)).collect()
+    }
+
+    /// S26, S28: the caller is never bound, nor a slot to an id that aborts.
+    #[test]
+    fn what_may_be_bound() {
+        let mut topology = Topology::new(3);
+        assert_eq!(pins(&topology, 5), [None, Some(1), Some(2), None, None]);
+        topology.cpus = (1022..1026).map(Cpu::new).collect();
+        topology.bindable = 1024;
+        assert_eq!(pins(&topology, 4), [None, Some(1023), None, None]);
+    }
+
+    /// Nobody is bound where the caller is, nor to its core while others are left.
+    #[test]
+    fn a_bound_caller_keeps_its_cpu() {
+        let mut topology = Topology::new(8);
+        for cpu in &mut topology.cpus {
+            cpu.core = cpu.id / 2;
+        }
+        topology.bindable = 64;
+        topology.caller = Some(5);
+        let some = |ids: &[usize]| ids.iter().map(|&id| Some(id)).collect::<Vec<_>>();
+        assert_eq!(pins(&topology, 8)[1..], some(&[0, 2, 6, 1, 3, 4, 7]));
+        assert_eq!(pins(&topology, 2)[1..], some(&[0]));
+        topology.caller = Some(99);
+        assert_eq!(pins(&topology, 4)[1..], some(&[2, 4, 6]));
+        topology.caller = Some(5);
+        topology.mask = Some([0, 1, 2].into_iter().collect());
+        assert_eq!(pins(&topology, 3)[1..], some(&[2, 1]), "outside of the mask: as if free");
+    }
 }

@@ -1,39 +1,25 @@
 //! Windows: the records of `GetLogicalProcessorInformationEx`, as plain data.
 
 use super::cpuset::CpuSet;
-use super::facts::{CoreKind, Cpu, Rule, Topology, FULL_CAPACITY};
+use super::facts::{CoreKind, Cpu, Rule, Topology, FULL_CAPACITY, WINDOWS_BINDABLE};
 use super::kinds::NAMED_EFFICIENCY;
 
 /// CPUs of a processor group.
 const GROUP: usize = 64;
 
-/// core_affinity binds by one mask of 64 bits, in the thread's own group.
-const BINDABLE: usize = GROUP;
-
 /// Some CPUs of one processor group.
-///
-/// ```
-/// use rowpool::topology::windows::GroupMask;
-/// let second_group = GroupMask { group: 1, mask: 0b11 };
-/// assert_eq!(second_group.cpus().to_string(), "64-65");
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GroupMask {
+pub(crate) struct GroupMask {
     /// Number of the group.
-    pub group: u16,
+    pub(crate) group: u16,
     /// One bit for each CPU of the group.
-    pub mask: u64,
+    pub(crate) mask: u64,
 }
 
 impl GroupMask {
     /// The CPUs as [`Cpu::id`]s, `64 * group + bit`; those from
     /// [`MAX_CPUS`](super::MAX_CPUS) on are left out.
-    ///
-    /// ```
-    /// use rowpool::topology::windows::GroupMask;
-    /// assert!(GroupMask { group: u16::MAX, mask: 1 }.cpus().is_empty());
-    /// ```
-    pub fn cpus(self) -> CpuSet {
+    pub(crate) fn cpus(self) -> CpuSet {
         (0..GROUP)
             .filter(|bit| self.mask & (1 << bit) != 0)
             .map(|bit| usize::from(self.group) * GROUP + bit)
@@ -42,53 +28,30 @@ impl GroupMask {
 }
 
 /// A record of a physical core.
-///
-/// ```
-/// use rowpool::topology::windows::{Core, GroupMask};
-/// let p_core = Core { efficiency: 1, cpus: GroupMask { group: 0, mask: 0b11 } };
-/// assert_eq!(p_core.cpus.cpus().len(), 2); // two hardware threads
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Core {
+pub(crate) struct Core {
     /// `EfficiencyClass`: higher is *faster*.
-    pub efficiency: u8,
+    pub(crate) efficiency: u8,
     /// Its hardware threads.
-    pub cpus: GroupMask,
+    pub(crate) cpus: GroupMask,
 }
 
 /// The records that the width rule uses.
-///
-/// ```
-/// let records = rowpool::topology::windows::Records::default();
-/// assert!(records.cores.is_empty());
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Records {
+pub(crate) struct Records {
     /// `RelationProcessorCore`.
-    pub cores: Vec<Core>,
+    pub(crate) cores: Vec<Core>,
     /// `RelationCache`: level and CPUs.
-    pub caches: Vec<(u8, GroupMask)>,
+    pub(crate) caches: Vec<(u8, GroupMask)>,
     /// `RelationNumaNode`: number and CPUs.
-    pub nodes: Vec<(u32, GroupMask)>,
+    pub(crate) nodes: Vec<(u32, GroupMask)>,
 }
 
-/// The CPUs of a Windows system. `process` is the process's affinity mask in
-/// its group; a mask of zero (the call failed, or threads span groups) and one
+/// The CPUs of a Windows system. `process` is the process's affinity mask, all
+/// of one group; an empty one (the call failed, or threads span groups) and one
 /// of a whole group are no restriction. Without records, `parallelism` equal
 /// CPUs.
-///
-/// ```
-/// use rowpool::topology::windows::{topology, Core, GroupMask, Records};
-/// use rowpool::topology::{Settings, Width};
-/// let core = |efficiency, mask| Core { efficiency, cpus: GroupMask { group: 0, mask } };
-/// let records = Records {
-///     cores: vec![core(1, 0b11), core(1, 0b1100), core(0, 0b1_0000)],
-///     ..Records::default()
-/// };
-/// let hybrid = topology(&records, GroupMask::default(), 5);
-/// assert_eq!(Width::new(&hybrid, &Settings::default()).threads, 2);
-/// ```
-pub fn topology(records: &Records, process: GroupMask, parallelism: usize) -> Topology {
+pub(crate) fn topology(records: &Records, process: &CpuSet, parallelism: usize) -> Topology {
     let mut cpus: Vec<Option<Cpu>> = Vec::new();
     let classes = classes(&records.cores);
     for (number, core) in records.cores.iter().enumerate() {
@@ -105,13 +68,13 @@ pub fn topology(records: &Records, process: GroupMask, parallelism: usize) -> To
                     _ => CoreKind::Efficiency,
                 },
                 capacity: capacity(step),
-                ..Cpu::plain(id)
+                ..Cpu::new(id)
             });
         }
     }
     let mut cpus: Vec<Cpu> = cpus.into_iter().flatten().collect();
     if cpus.is_empty() {
-        return Topology::equal(parallelism, Rule::Parallelism, BINDABLE);
+        return Topology::equal(parallelism, Rule::Parallelism, WINDOWS_BINDABLE);
     }
     for &(node, of) in &records.nodes {
         for cpu in of_group(&mut cpus, of) {
@@ -119,16 +82,11 @@ pub fn topology(records: &Records, process: GroupMask, parallelism: usize) -> To
         }
     }
     clusters(&records.caches, &mut cpus);
-    Topology {
-        mask: restriction(&cpus, process),
-        cpus,
-        quota: None,
-        rule: match classes.len() {
-            0 | 1 => Rule::Uniform,
-            _ => Rule::EfficiencyClass,
-        },
-        bindable: BINDABLE,
-    }
+    let rule = match classes.len() {
+        0 | 1 => Rule::Uniform,
+        _ => Rule::EfficiencyClass,
+    };
+    Topology { mask: restriction(&cpus, process), ..Topology::of(cpus, rule, WINDOWS_BINDABLE) }
 }
 
 /// The efficiency classes that occur, ascending.
@@ -173,12 +131,11 @@ fn clusters(caches: &[(u8, GroupMask)], cpus: &mut [Cpu]) {
 }
 
 /// The process's mask, where it restricts.
-fn restriction(cpus: &[Cpu], process: GroupMask) -> Option<CpuSet> {
-    let mask = process.cpus();
-    let group = usize::from(process.group);
+fn restriction(cpus: &[Cpu], mask: &CpuSet) -> Option<CpuSet> {
+    let group = mask.iter().next()? / GROUP;
     let mut own_group = cpus.iter().filter(|cpu| cpu.id / GROUP == group);
     let whole = own_group.all(|cpu| mask.contains(cpu.id));
-    (!mask.is_empty() && !whole).then_some(mask)
+    (!whole).then(|| mask.clone())
 }
 
 /// Reads the buffer that `GetLogicalProcessorInformationEx(RelationAll, ..)`
@@ -188,12 +145,7 @@ fn restriction(cpus: &[Cpu], process: GroupMask) -> Option<CpuSet> {
 /// Offsets are those of the structures in `winnt.h`: a record is its relation
 /// (u32), its size (u32) and a body; a body ends with its group masks
 /// (`KAFFINITY` mask, u16 group, three reserved u16).
-///
-/// ```
-/// use rowpool::topology::windows::parse_records;
-/// assert!(parse_records(&[1, 2, 3], 8).cores.is_empty());
-/// ```
-pub fn parse_records(buffer: &[u8], pointer: usize) -> Records {
+pub(crate) fn parse_records(buffer: &[u8], pointer: usize) -> Records {
     const CORE: u32 = 0;
     const NODE: u32 = 1;
     const CACHE: u32 = 2;

@@ -57,7 +57,8 @@ impl Isolated {
         command.args(["--exact", name, "--nocapture", "--test-threads=1"]).env(CHILD, &id);
         for (var, _) in std::env::vars_os() {
             let ours = |prefix| var.to_string_lossy().starts_with(prefix);
-            if ["ROWPOOL_", "FERROX_", "RAYON_"].into_iter().any(ours) && var != CHILD {
+            // Those of the tests themselves stay.
+            if ["ROWPOOL_", "FERROX_", "RAYON_"].into_iter().any(ours) && !ours("ROWPOOL_TEST_") {
                 command.env_remove(var);
             }
         }
@@ -90,6 +91,7 @@ impl Isolated {
         let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let (out, err) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        super::pass_on(&err);
         assert!(output.status.success(), "{id}: {}\n{out}\n{err}", output.status);
         assert!(out.contains(DONE), "{id}: the child did not run the test\n{out}\n{err}");
         Some(output)

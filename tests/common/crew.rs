@@ -39,7 +39,7 @@ pub struct LatePool {
 impl LatePool {
     /// A late pool of this width.
     pub fn new(width: usize) -> Self {
-        Self::build(Pool::builder().width(width))
+        Self::build(super::cpus::builder().width(width))
     }
 
     /// A late pool by this builder.

@@ -1,18 +1,18 @@
 //! What the tests of behaviour share. Each test binary uses a part of it.
-//!
-//! `cpus.rs` is not listed here: it changes what a whole binary believes of its
-//! machine, so a binary that wants it says `#[path = "common/cpus.rs"] mod cpus;`.
 
 #![allow(dead_code, unused_imports, unused_macros, reason = "every binary uses a part")]
 
 mod bound;
+mod checked;
 mod child;
+pub mod cpus;
 mod crew;
 mod logs;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub mod tasks;
 
 pub use bound::Bound;
+pub use checked::{cannot_check, is_root, pass_on};
 pub use child::{done, slowness, Isolated};
 pub use crew::{on_all_threads, Latch, LatePool, Meeting};
 pub use logs::{record_logs, warnings};
@@ -38,6 +38,18 @@ macro_rules! bounded {
 macro_rules! isolated {
     () => {
         $crate::common::Isolated::new(test_name!())
+    };
+}
+
+/// Says on the terminal that a check cannot be made here, for want of something:
+/// `cannot_check!("cgroup1-pids", "{error}")`. Panics where `.ci/run` has found
+/// that this machine has it; else the test goes on, and usually returns. What is
+/// wanted is one of `root`, `cpus` (two at least), `glibc`, `mounts` (a mount
+/// namespace of one's own), `cgroup1-cpu`, `cgroup1-cpuset`, `cgroup1-pids`,
+/// `cgroup2-cpu`.
+macro_rules! cannot_check {
+    ($need:expr, $($why:tt)+) => {
+        $crate::common::cannot_check(concat!(file!(), ":", line!()), $need, &format!($($why)+))
     };
 }
 

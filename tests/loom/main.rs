@@ -1,21 +1,22 @@
-//! The fork protocol under loom: the real team, its sleepers and its turn, in
+//! The fork protocol under loom: the real team, its sleepers and its caller lock, in
 //! every interleaving up to a number of preemptions, under the C11 memory
 //! model. Steps (C1 .. W5) and invariants (I1 ..) are those of PROTOCOL.md.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release --test loom` runs the models;
-//! `ROWPOOL_FAULT=<name>` plants a fault (`src/pool/fault.rs`), which at least
+//! `ROWPOOL_FAULT=<name>` plants a fault (`src/pool/failpoint.rs`), which at least
 //! one of them must find; the first that does ends the process.
 //! `LOOM_MAX_PREEMPTIONS` caps every bound, `LOOM_MORE_PREEMPTIONS` adds to it.
 #![cfg(loom)]
 
+mod away;
+mod callers;
 mod regions;
 mod sleep;
-mod turns;
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
-use rowpool::model::{pause, resume, Callers, Crew, Dormitory, Setup, Wait};
+use rowpool::model::{pause, resume, ModelLock, ModelSleepers, ModelTeam, Setup, Wait};
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -87,9 +88,9 @@ impl Rows {
     }
 
     /// Opens a region whose slots bump their rows; false if it got no turn.
-    fn region(&self, crew: &Crew, width: usize, large: bool) -> bool {
+    fn region(&self, team: &ModelTeam, width: usize, large: bool) -> bool {
         let frame = Watched::new(width);
-        let opened = crew.region(width, large, |slot, of| {
+        let opened = team.region(width, large, |slot, of| {
             assert_eq!(of, frame.get(), "a dead frame was read");
             assert!(slot < of, "slot {slot} of {of}");
             self.bump(slot);
@@ -100,18 +101,19 @@ impl Rows {
     }
 
     /// One region after another: each slot of each runs once (I3).
-    fn regions(&self, crew: &Crew, widths: &[usize], large: bool) {
+    fn regions(&self, team: &ModelTeam, widths: &[usize], large: bool) {
         let mut expected = self.seen();
         for &width in widths {
             expected[..width].iter_mut().for_each(|row| *row += 1);
-            assert!(self.region(crew, width, large));
+            assert!(self.region(team, width, large));
             assert_eq!(self.seen(), expected);
         }
     }
 }
 
 const ZERO: Duration = Duration::ZERO;
-const PARKING: Setup = Setup { workers: 1, group: 1, wait: Wait::Park, looks: 0, tick: ZERO };
+const PARKING: Setup =
+    Setup { workers: 1, group: 1, wait: Wait::Park, looks: 0, tick: ZERO, away: None };
 const SPINNING: Setup = Setup { wait: Wait::Spin, ..PARKING };
 
 /// Two workers that share a gate where `PARKING` ones have one each.
@@ -123,7 +125,7 @@ const fn two(setup: Setup) -> Setup {
     Setup { workers: 2, ..setup }
 }
 
-/// What of a crew's life is explored besides the body of a model.
+/// What of a team's life is explored besides the body of a model.
 #[derive(Clone, Copy, PartialEq)]
 enum Life {
     /// Nothing: the workers spin or are parked when the body begins.
@@ -136,36 +138,36 @@ enum Life {
     Whole,
 }
 
-/// A crew whose threads run while `body` does, and end.
-fn with_crew(setup: Setup, life: Life, body: impl FnOnce(&Crew)) {
-    let crew = Crew::new(setup);
+/// A team whose threads run while `body` does, and end.
+fn with_team(setup: Setup, life: Life, body: impl FnOnce(&ModelTeam)) {
+    let team = ModelTeam::new(setup);
     let work = |worker| {
-        let crew = crew.clone();
-        thread::spawn(move || crew.work(worker))
+        let team = team.clone();
+        thread::spawn(move || team.work(worker))
     };
     pause();
     let workers: Vec<_> = (0..setup.workers).map(work).collect();
     if matches!(life, Life::Body | Life::End) {
         let asleep = if setup.wait == Wait::Park { setup.workers } else { 0 };
-        while crew.parked() != asleep || crew.asleep() != asleep {
+        while team.parked() != asleep || team.asleep() != asleep {
             thread::yield_now();
         }
     }
     resume();
-    body(&crew);
+    body(&team);
     let end_is_explored = matches!(life, Life::End | Life::Whole);
     if !end_is_explored {
         pause();
     }
-    crew.stop();
+    team.stop();
     workers.into_iter().for_each(|worker| worker.join().unwrap());
 }
 
-/// Regions of `widths` on a crew.
+/// Regions of `widths` on a team.
 fn regions(preemptions: Option<usize>, setup: Setup, life: Life, widths: &'static [usize]) {
     explore(preemptions, move || {
-        with_crew(setup, life, |crew| {
-            Rows::new(setup.workers + 1).regions(crew, widths, false);
+        with_team(setup, life, |team| {
+            Rows::new(setup.workers + 1).regions(team, widths, false);
         });
     });
 }

@@ -1,4 +1,4 @@
-//! Publish, take, relieve, report (C2 to C7, W1 to W5), and panics (I7).
+//! Publish, take, help, done epoch (C2 to C7, W1 to W5), and panics (I7).
 
 use super::*;
 
@@ -27,10 +27,17 @@ fn a_worker_that_starts_and_parks_at_a_shared_gate() {
     regions(Some(3), shared(PARKING), Life::Start, &[2, 2]);
 }
 
-/// The caller looks before it relieves.
+/// The caller looks before it helps.
 #[test]
 fn a_worker_within_its_grace() {
     regions(Some(3), Setup { looks: 1, ..SPINNING }, Life::Body, &[2, 2]);
+}
+
+/// A caller that has time waits for every owner, whichever gate it looks at.
+#[test]
+fn a_worker_at_the_last_gate_takes_part() {
+    let setup = Setup { looks: 1000, ..two(SPINNING) };
+    regions(Some(0), setup, Life::Body, &[3]);
 }
 
 #[test]
@@ -77,9 +84,9 @@ fn three_workers_at_a_shared_gate() {
 
 /// A region in which the slots for which `panics` holds panic; gives the slot
 /// whose panic reached the caller.
-fn panicking(crew: &Crew, rows: &Rows, width: usize, panics: fn(usize) -> bool) -> usize {
+fn panicking(team: &ModelTeam, rows: &Rows, width: usize, panics: fn(usize) -> bool) -> usize {
     let region = || {
-        crew.region(width, false, |slot, _| {
+        team.region(width, false, |slot, _| {
             rows.bump(slot);
             if panics(slot) {
                 panic_in(slot);
@@ -96,14 +103,14 @@ fn panicking(crew: &Crew, rows: &Rows, width: usize, panics: fn(usize) -> bool) 
 /// A panic is raised once on the caller; the next region is as new.
 fn panics(preemptions: usize, setup: Setup, panics: fn(usize) -> bool) {
     explore(Some(preemptions), move || {
-        with_crew(setup, Life::Body, |crew| {
+        with_team(setup, Life::Body, |team| {
             let width = setup.workers + 1;
             let rows = Rows::new(width);
-            let slot = panicking(crew, &rows, width, panics);
+            let slot = panicking(team, &rows, width, panics);
             assert!(panics(slot));
             assert!(rows.seen().iter().all(|&times| times <= 1), "each slot at most once");
             assert_eq!(rows.seen()[slot], 1);
-            rows.regions(crew, &[width], false);
+            rows.regions(team, &[width], false);
         });
     });
 }
@@ -131,10 +138,10 @@ fn panics_in_both_slots() {
 #[test]
 fn panics_in_two_workers_slots() {
     explore(Some(1), || {
-        with_crew(two(PARKING), Life::Start, |crew| {
+        with_team(two(PARKING), Life::Start, |team| {
             let rows = Rows::new(3);
-            assert_ne!(panicking(crew, &rows, 3, |slot| slot != 0), 0);
-            rows.regions(crew, &[3], false);
+            assert_ne!(panicking(team, &rows, 3, |slot| slot != 0), 0);
+            rows.regions(team, &[3], false);
         });
     });
 }

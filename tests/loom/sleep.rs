@@ -6,14 +6,14 @@ use super::*;
 #[test]
 fn regions_that_wake() {
     explore(Some(3), || {
-        with_crew(PARKING, Life::Body, |crew| Rows::new(2).regions(crew, &[2, 2], true));
+        with_team(PARKING, Life::Body, |team| Rows::new(2).regions(team, &[2, 2], true));
     });
 }
 
 #[test]
 fn regions_that_wake_two() {
     explore(Some(1), || {
-        with_crew(two(PARKING), Life::Body, |crew| Rows::new(3).regions(crew, &[3, 2], true));
+        with_team(two(PARKING), Life::Body, |team| Rows::new(3).regions(team, &[3, 2], true));
     });
 }
 
@@ -22,19 +22,23 @@ fn regions_that_wake_two() {
 fn a_debt_that_wakes() {
     let setup = Setup { tick: Duration::from_micros(20), ..two(PARKING) };
     explore(Some(1), move || {
-        with_crew(setup, Life::Body, |crew| Rows::new(3).regions(crew, &[3, 3], false));
+        with_team(setup, Life::Body, |team| Rows::new(3).regions(team, &[3, 3], false));
     });
 }
 
 /// Hints change the word that a publication stores to.
-fn hints(preemptions: usize, setup: Setup, hint: impl Fn(&Crew) + Send + Sync + Copy + 'static) {
+fn hints(
+    preemptions: usize,
+    setup: Setup,
+    hint: impl Fn(&ModelTeam) + Send + Sync + Copy + 'static,
+) {
     explore(Some(preemptions), move || {
-        with_crew(setup, Life::Body, |crew| {
+        with_team(setup, Life::Body, |team| {
             let other = {
-                let crew = crew.clone();
-                thread::spawn(move || hint(&crew))
+                let team = team.clone();
+                thread::spawn(move || hint(&team))
             };
-            Rows::new(2).regions(crew, &[2, 2], false);
+            Rows::new(2).regions(team, &[2, 2], false);
             other.join().unwrap();
         });
     });
@@ -42,24 +46,24 @@ fn hints(preemptions: usize, setup: Setup, hint: impl Fn(&Crew) + Send + Sync + 
 
 #[test]
 fn rest_against_publish() {
-    hints(3, SPINNING, Crew::rest);
+    hints(3, SPINNING, ModelTeam::rest);
 }
 
 #[test]
 fn rest_against_publish_at_a_shared_gate() {
-    hints(2, shared(SPINNING), Crew::rest);
+    hints(2, shared(SPINNING), ModelTeam::rest);
 }
 
 #[test]
 fn wake_against_publish() {
-    hints(2, PARKING, Crew::wake);
+    hints(2, PARKING, ModelTeam::wake);
 }
 
 #[test]
 fn rest_and_wake_against_publish() {
-    hints(2, SPINNING, |crew| {
-        crew.rest();
-        crew.wake();
+    hints(2, SPINNING, |team| {
+        team.rest();
+        team.wake();
     });
 }
 
@@ -68,98 +72,120 @@ fn rest_and_wake_against_publish() {
 #[test]
 fn rest_parks_and_wake_ends_it() {
     explore(Some(3), || {
-        with_crew(SPINNING, Life::Body, |crew| {
-            crew.rest();
-            while crew.parked() == 0 {
+        with_team(SPINNING, Life::Body, |team| {
+            team.rest();
+            while team.parked() == 0 {
                 thread::yield_now();
             }
-            crew.wake();
-            while crew.asleep() != 0 {
+            team.wake();
+            while team.asleep() != 0 {
                 thread::yield_now();
             }
-            Rows::new(2).regions(crew, &[2], false);
+            Rows::new(2).regions(team, &[2], false);
+        });
+    });
+}
+
+/// A region ends a rest: who was woken for it does not park again.
+#[test]
+fn a_region_ends_a_rest() {
+    explore(Some(2), || {
+        with_team(SPINNING, Life::Body, |team| {
+            team.rest();
+            while team.parked() == 0 || team.asleep() == 0 {
+                thread::yield_now();
+            }
+            Rows::new(2).regions(team, &[2], true);
+            while team.asleep() != 0 {
+                thread::yield_now();
+            }
+            (0..4).for_each(|_| thread::yield_now());
+            assert_eq!(team.asleep(), 0);
         });
     });
 }
 
 // Sleeping and waking by themselves: a lost wake is a deadlock here.
 
-/// `workers` sleep one night each while `wake` runs on another thread. They
-/// look at the news before they sleep, and stay up for wakes after `since`.
-fn night(
+/// `workers` sleep once each while `wake` runs on another thread, each after it
+/// was away for a moment. They look at the news before they sleep, and stay up
+/// for wakes after `since`.
+fn asleep(
     preemptions: Option<usize>,
     workers: usize,
     since: Option<u32>,
-    wake: impl Fn(&Dormitory, &AtomicU32) + Send + Sync + 'static,
+    wake: impl Fn(&ModelSleepers, &AtomicU32) + Send + Sync + 'static,
 ) {
     explore(preemptions, move || {
-        let house = Arc::new((Dormitory::new(workers), AtomicU32::new(0)));
+        let house = Arc::new((ModelSleepers::new(workers), AtomicU32::new(0)));
         let sleep = |worker| {
             let house = Arc::clone(&house);
             thread::spawn(move || {
-                house.0.night(worker, since, || house.1.load(Ordering::Relaxed) != 0);
+                let changed = || house.1.load(Ordering::Relaxed) != 0;
+                house.0.sleep_once(worker, workers == 1, since, changed);
             })
         };
         let sleepers: Vec<_> = (0..workers).map(sleep).collect();
         wake(&house.0, &house.1);
         sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
+        assert_eq!(house.0.count(), 0, "everybody is up");
     });
 }
 
 /// As `Team::publish`, then C3.
-fn publish_and_wake(dormitory: &Dormitory, news: &AtomicU32) {
+fn publish_and_wake(sleepers: &ModelSleepers, news: &AtomicU32) {
     news.store(1, Ordering::Release);
-    dormitory.wake();
+    sleepers.wake();
 }
 
 /// As `Pool::wake` at rest.
-fn stir_and_wake(dormitory: &Dormitory, news: &AtomicU32) {
+fn clear_rest_and_wake(sleepers: &ModelSleepers, news: &AtomicU32) {
     news.fetch_or(1, Ordering::Relaxed);
-    dormitory.wake();
+    sleepers.wake();
 }
 
 #[test]
 fn park_against_wake() {
-    night(None, 1, Some(0), |dormitory, _| dormitory.wake());
+    asleep(None, 1, Some(0), |sleepers, _| sleepers.wake());
 }
 
 /// One is woken by the caller, and wakes the other.
 #[test]
 fn two_park_against_wake() {
-    night(Some(2), 2, Some(0), |dormitory, _| dormitory.wake());
+    asleep(Some(2), 2, Some(0), |sleepers, _| sleepers.wake());
 }
 
 /// A worker that saw the wake before it looked at the news has to see these.
 #[test]
 fn park_against_publish() {
-    night(None, 1, None, publish_and_wake);
+    asleep(None, 1, None, publish_and_wake);
 }
 
 #[test]
-fn park_against_stir() {
-    night(None, 1, None, stir_and_wake);
+fn park_against_clear_rest() {
+    asleep(None, 1, None, clear_rest_and_wake);
 }
 
 #[test]
 fn two_park_against_publish() {
-    night(Some(2), 2, None, publish_and_wake);
+    asleep(Some(2), 2, None, publish_and_wake);
 }
 
 /// Two wakes at once, each with its news.
 #[test]
 fn park_against_two_wakes() {
-    night(Some(2), 1, None, |dormitory, news| {
+    asleep(Some(2), 1, None, |sleepers, news| {
         news.store(1, Ordering::Release);
-        dormitory.wake();
-        dormitory.wake();
+        sleepers.wake();
+        sleepers.wake();
     });
 }
 
 #[test]
 fn two_park_against_stop() {
-    night(Some(3), 2, None, |dormitory, news| {
+    asleep(Some(3), 2, None, |sleepers, news| {
         news.fetch_or(1, Ordering::Release);
-        dormitory.wake_all();
+        sleepers.wake_all();
     });
 }
 
@@ -196,5 +222,5 @@ fn stop_while_two_workers_park() {
 
 #[test]
 fn stop_at_rest() {
-    explore(Some(3), || with_crew(SPINNING, Life::End, Crew::rest));
+    explore(Some(3), || with_team(SPINNING, Life::End, ModelTeam::rest));
 }

@@ -14,7 +14,7 @@ use super::input::{Block256, Block32};
 use super::unpack::bf16_to_f32;
 use super::Format;
 use crate::config;
-use crate::sync::OnceLock;
+use crate::sync::{Ordering, StaticPtr};
 use std::marker::PhantomData;
 
 /// Rows computed together. A core that reads one stream waits for memory at
@@ -77,12 +77,18 @@ fn usable() -> impl Iterator<Item = &'static Kernels> {
 
 /// The fastest, or those that `ROWPOOL_KERNELS` names.
 pub(super) fn chosen() -> &'static Kernels {
-    static CHOSEN: OnceLock<&Kernels> = OnceLock::new();
-    CHOSEN.get_or_init(|| {
-        let wish = config::kernels(config::env);
-        let named = usable().find(|kernels| Some(kernels.name) == wish.as_deref());
-        named.or(usable().next()).expect("the portable ones are usable")
-    })
+    // No once-cell: a `fork()` child would wait in it for a parent's thread.
+    static CHOSEN: StaticPtr<Kernels> = StaticPtr::new(std::ptr::null_mut());
+    // Relaxed, both: what it points to was there before any thread.
+    // SAFETY: null, or one of `ALL`, which are never written.
+    if let Some(chosen) = unsafe { CHOSEN.load(Ordering::Relaxed).as_ref() } {
+        return chosen;
+    }
+    let wish = config::kernels(config::env);
+    let named = usable().find(|kernels| Some(kernels.name) == wish.as_deref());
+    let chosen = named.or(usable().next()).expect("the portable ones are usable");
+    CHOSEN.store(std::ptr::from_ref(chosen).cast_mut(), Ordering::Relaxed);
+    chosen
 }
 
 /// One entry for each, that compiles all of `generic` with its features.

@@ -1,0 +1,154 @@
+//! What each policy of the pool gains: its own scenario with the policy and
+//! without it (`ROWPOOL_WITHOUT`), each turn a process of its own, alternated in
+//! one run. The gain is that of speed, or the share of CPU time that is saved: the
+//! median of the rounds' ratios and its interval of 95%. A policy that does not
+//! gain 3%, with the interval clear of zero, has no place in the pool.
+//!
+//! `RUSTFLAGS="-C target-cpu=native" cargo bench -p rowpool-bench --bench ablation --
+//! [FILTER] [--test]`; a filter is a part of a policy's name.
+
+mod scenarios;
+mod support;
+
+use scenarios::{callers, confined, neighbours, seldom, tokens};
+use support::candidate::{ROWPOOL, ROWPOOL_COMMON, ROWPOOL_MUTEX};
+use support::cgroup::{self, Group};
+use support::child::{self, Child, Hog};
+use support::report::{self, Asked, Case, Turns};
+use support::stats::median;
+use support::token::{Format, Token};
+use support::{rounds, time, wanted};
+
+/// One scenario of a policy.
+struct Ablation {
+    /// As `ROWPOOL_WITHOUT` calls it, or what `figure` leaves out by itself.
+    policy: &'static str,
+    scenario: &'static str,
+    unit: Unit,
+    /// Runs in a process of its own; told whether the policy is there.
+    figure: fn(with: bool) -> f64,
+    /// CPUs with a busy neighbour.
+    hogs: &'static [usize],
+    /// A CPU quota, in hundredths.
+    quota: Option<u32>,
+}
+
+/// What a figure is, and so whether more of it is better.
+#[derive(Clone, Copy, PartialEq)]
+enum Unit {
+    Time(&'static str),
+    Rate(&'static str),
+}
+use Unit::{Rate, Time};
+
+const fn row(
+    policy: &'static str,
+    scenario: &'static str,
+    unit: Unit,
+    figure: fn(bool) -> f64,
+) -> Ablation {
+    Ablation { policy, scenario, unit, figure, hogs: &[], quota: None }
+}
+
+const ABLATIONS: [Ablation; 11] = [
+    row("wake", "a small region every 5 ms", Time("µs"), |_| {
+        seldom::after_gaps(seldom::GAPS[1], &ROWPOOL)
+    }),
+    row("wake", "the first token after 1 s", Time("ms"), |_| {
+        seldom::first_of(&ROWPOOL, &mut Token::new(Format::Q8_0))[0]
+    }),
+    row("spin", "CPU of a region every ms", Time("% of a core"), |_| {
+        seldom::share(seldom::SHARES[2], &ROWPOOL)
+    }),
+    row("spin", "CPU of a region every 100 ms", Time("% of a core"), |_| {
+        seldom::share(seldom::SHARES[0], &ROWPOOL)
+    }),
+    Ablation {
+        quota: Some(150),
+        ..row("quota", "token under 1.5 CPUs", Rate("tokens/s"), |_| {
+            let mut rate = f64::NAN;
+            let mut token = Token::new(Format::Q8_0);
+            ROWPOOL.run(&mut |pool| rate = confined::measure(pool, &mut token, None)[0]);
+            rate
+        })
+    },
+    Ablation { hogs: &[1], ..row("timeslice", "token beside a hog", Time("ms"), |_| token(1200)) },
+    Ablation { hogs: &[0, 1], ..row("timeslice", "beside two", Time("ms"), |_| token(1200)) },
+    row("oversubscription", "two pools in turn", Time("ms"), |_| {
+        neighbours::in_turn(&ROWPOOL, &mut Token::new(Format::Q8_0))[0]
+    }),
+    row("caller lock", "2 callers, not by a mutex", Rate("regions/s"), |own| calls(2, own)),
+    row("caller lock", "4 callers", Rate("regions/s"), |own| calls(4, own)),
+    row("caller lock", "8 callers", Rate("regions/s"), |own| calls(8, own)),
+];
+
+/// The token's median, in ms.
+fn token(for_ms: u64) -> f64 {
+    let (mut token, mut times) = (Token::new(Format::Q8_0), Vec::new());
+    ROWPOOL.run(&mut |pool| times = tokens::decode(pool, &mut token, time(for_ms)));
+    median(&times)
+}
+
+/// Regions a second of so many callers, by the pool's own lock or by a mutex.
+fn calls(callers: usize, own: bool) -> f64 {
+    let pool = if own { ROWPOOL_COMMON } else { ROWPOOL_MUTEX };
+    let (work, mut rate) = (callers::Work::calibrated(), f64::NAN);
+    (pool.open)(&mut |pool| rate = callers::turn(pool, callers, work)[0]);
+    rate
+}
+
+/// What a turn's process is told: which ablation, with or without, its group.
+fn turn(role: &str) {
+    let words: Vec<&str> = role.splitn(3, ' ').collect();
+    let [at, with, group] = words[..] else { panic!("an unknown role: {role}") };
+    if !group.is_empty() {
+        cgroup::join(group.as_ref()).expect("the group is ours");
+    }
+    let ablation: &Ablation = &ABLATIONS[at.parse::<usize>().expect("a number")];
+    println!("{}", (ablation.figure)(with == "with"));
+}
+
+const SIDES: [&str; 2] = ["with", "without"];
+
+fn main() {
+    child::run(turn);
+    let mut rows = Vec::new();
+    for (at, ablation) in ABLATIONS.iter().enumerate().filter(|(_, it)| wanted(it.policy)) {
+        let Ablation { policy, scenario, unit, hogs, quota, .. } = ablation;
+        eprintln!("measuring: {policy}, {scenario}");
+        let group = match quota.map(Group::with_quota).transpose() {
+            Ok(group) => group,
+            Err(why) => {
+                println!("{policy}, {scenario}: skipped: {why}");
+                continue;
+            }
+        };
+        let dir = group.as_ref().map_or(String::new(), |group| group.dir().display().to_string());
+        let name = format!("{policy}: {scenario}");
+        let cases: Vec<Case<&str>> =
+            SIDES.iter().map(|side| (name.clone().into(), *side, *side)).collect();
+        let turns = Turns::of(rounds(15), &cases, |side| {
+            let neighbours: Vec<Option<Hog>> = hogs.iter().map(|&cpu| Hog::on(cpu)).collect();
+            if neighbours.iter().any(Option::is_none) {
+                return [f64::NAN; 3];
+            }
+            let without = if *side == "without" { policy } else { "" };
+            let role = format!("{at} {side} {dir}");
+            let child = Child::start_with(&role, &[("ROWPOOL_WITHOUT", without)]);
+            let said = child.ok().and_then(|mut child| child.says()?.parse().ok());
+            [said.unwrap_or(f64::NAN); 3]
+        });
+        rows.extend(turns.rows(|one| {
+            let (unit_name, gain) = match unit {
+                Time(name) => (name, one.speed(0, one.measure(), "without")),
+                Rate(name) => (name, one.over(0, one.measure(), "without")),
+            };
+            let row = one.row(unit_name, 0);
+            vec![match one.candidate() {
+                "with" => row.compared("gain", gain, Some(Asked::Gains(1.03))),
+                _ => row,
+            }]
+        }));
+    }
+    report::print("Policies, with and without", &rows);
+}

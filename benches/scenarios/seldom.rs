@@ -1,0 +1,212 @@
+//! Pools that are seldom used: small regions after a while, the first token
+//! after a second, and the CPU time that waiting takes.
+
+use super::{begin, tokens, usual_rounds, Candidates};
+use crate::support::candidate::{busy, warm_up, ROWPOOL, SERIAL};
+use crate::support::fork::{Candidate, Fork};
+use crate::support::machine::{own_cpu, thread_cpu};
+use crate::support::report::{Asked, Case, Row, Turns};
+use crate::support::stats::median;
+use crate::support::token::{Format, Token};
+use crate::support::{ms, rounds, short, time};
+use std::time::{Duration, Instant};
+
+/// 1 024 multiply-adds.
+const SMALL: (usize, usize) = (8, 128);
+/// 331 776 of them: the projections of the token.
+const MEDIUM: (usize, usize) = (576, 576);
+/// Some 500 µs of serial work: one that is worth a wake.
+const LARGE: (usize, usize) = (20_480, 576);
+
+pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
+    [gaps, first_token, idle, shares].iter().flat_map(|part| part(candidates)).collect()
+}
+
+/// A region once in a while: its shape, the ms from one to the next, and how many
+/// a turn has.
+#[derive(Clone, Copy)]
+pub struct Gap {
+    name: &'static str,
+    shape: (usize, usize),
+    every: u64,
+    regions: u32,
+}
+
+const fn gap(name: &'static str, shape: (usize, usize), every: u64, regions: u32) -> Gap {
+    Gap { name, shape, every, regions }
+}
+
+/// The caller is busy with other things meanwhile.
+pub const GAPS: [Gap; 4] = [
+    gap("small_every_1ms", SMALL, 1, 100),
+    gap("small_every_5ms", SMALL, 5, 40),
+    gap("small_every_100ms", SMALL, 100, 7),
+    gap("medium_every_5ms", MEDIUM, 5, 40),
+];
+
+/// The caller sleeps meanwhile.
+pub const SHARES: [Gap; 3] = [
+    gap("cpu_medium_per_100ms", MEDIUM, 100, 20),
+    gap("cpu_large_per_100ms", LARGE, 100, 20),
+    gap("cpu_medium_per_1ms", MEDIUM, 1, 800),
+];
+
+impl Gap {
+    fn every(self) -> Duration {
+        Duration::from_millis(self.every)
+    }
+
+    fn regions(self) -> u32 {
+        if short() {
+            2
+        } else {
+            self.regions
+        }
+    }
+}
+
+/// Those of some gaps that were asked for, with all candidates or the pools alone.
+fn cases(candidates: &Candidates<'_>, gaps: &[Gap], least: usize) -> Vec<Case<(Gap, Candidate)>> {
+    let mut cases: Vec<Case<(Gap, Candidate)>> = Vec::new();
+    for &gap in gaps.iter().filter(|gap| begin(gap.name)) {
+        let wide = candidates.all.iter().filter(|candidate| candidate.threads >= least);
+        cases.extend(wide.map(|&candidate| (gap.name.into(), candidate.name, (gap, candidate))));
+    }
+    cases
+}
+
+/// The median region, in µs.
+pub fn after_gaps(gap: Gap, candidate: &Candidate) -> f64 {
+    let mut token = Token::single(Format::Q8_0, gap.shape);
+    let mut times = Vec::new();
+    candidate.run(&mut |pool| {
+        warm_up(pool, time(10));
+        for _ in 0..gap.regions() {
+            busy(gap.every());
+            let begun = Instant::now();
+            pool.decode(&mut token);
+            times.push(begun.elapsed().as_secs_f64() * 1e6);
+        }
+    });
+    median(&times)
+}
+
+fn gaps(candidates: &Candidates<'_>) -> Vec<Row> {
+    let cases = cases(candidates, &GAPS, 1);
+    let turns =
+        Turns::of(usual_rounds(), &cases, |(gap, candidate)| [after_gaps(*gap, candidate); 3]);
+    turns.rows(|one| {
+        let small = one.measure().starts_with("small");
+        let over = one.minus(0, one.measure(), SERIAL.name);
+        let times = one.over(0, one.measure(), SERIAL.name);
+        let (most, most_times) = (Asked::AtMost(0.5), Asked::AtMost(1.1));
+        let row = one.row("µs", 0);
+        let row = row.compared("µs over serial", over, one.ours(most).filter(|_| small));
+        let asked = one.ours(most_times).filter(|_| !small);
+        vec![row.compared("time over serial", times, asked)]
+    })
+}
+
+/// A turn for each candidate.
+fn each<'a>(name: &'static str, candidates: &[&'a Candidate]) -> Vec<Case<&'a Candidate>> {
+    candidates.iter().map(|&candidate| (name.into(), candidate.name, candidate)).collect()
+}
+
+const FIRST: &str = "first_token";
+
+/// The token hot, and the first one after a second of idleness, in ms.
+pub fn first_of(candidate: &Candidate, token: &mut Token) -> [f64; 2] {
+    let (mut hot, mut firsts) = (f64::NAN, Vec::new());
+    candidate.run(&mut |pool| {
+        hot = median(&tokens::decode(pool, token, time(150)));
+        for _ in 0..if short() { 1 } else { 3 } {
+            std::thread::sleep(time(1000));
+            firsts.push(ms(pool.paced(token, tokens::limit()).time));
+            // Hot again.
+            tokens::decode(pool, token, time(30));
+        }
+    });
+    [median(&firsts), hot]
+}
+
+fn first_token(candidates: &Candidates<'_>) -> Vec<Row> {
+    if !begin(FIRST) {
+        return Vec::new();
+    }
+    let mut token = Token::new(Format::Q8_0);
+    let cases = each(FIRST, &candidates.all.iter().collect::<Vec<_>>());
+    let turns = Turns::of(usual_rounds(), &cases, |candidate| {
+        let [first, hot] = first_of(candidate, &mut token);
+        [first, hot, 1.1 * hot + 0.1]
+    });
+    turns.rows(|one| {
+        let asked = one.ours(Asked::AtMost(1.0));
+        vec![one.row("ms", 0).compared("over the hot one", one.within(0, 1), None).compared(
+            "over 1.1 x hot + 100 µs",
+            one.within(0, 2),
+            asked,
+        )]
+    })
+}
+
+const IDLE: &str = "idle_2s";
+
+/// CPU time of the process over 2 s, from 1 s after the last region, in ms; NaN
+/// where it is not known.
+fn idle_ms(candidate: &Candidate) -> f64 {
+    let mut used = f64::NAN;
+    candidate.run(&mut |pool| {
+        warm_up(pool, time(20));
+        std::thread::sleep(time(1000));
+        let before = own_cpu();
+        std::thread::sleep(time(2000));
+        used = own_cpu().zip(before).map_or(f64::NAN, |(now, before)| ms(now - before));
+    });
+    used
+}
+
+fn idle(candidates: &Candidates<'_>) -> Vec<Row> {
+    if !begin(IDLE) {
+        return Vec::new();
+    }
+    let cases = each(IDLE, &candidates.all.iter().collect::<Vec<_>>());
+    // Others use CPU time of their own, and this varies little.
+    let turns = Turns::within(|_| 1.0, rounds(5), &cases, |candidate| [idle_ms(candidate); 3]);
+    turns.rows(|one| vec![one.row("ms of CPU", 0).asked(one.ours(Asked::AtMost(0.5)))])
+}
+
+/// CPU time of all threads but the caller, in hundredths of a core.
+pub fn share(gap: Gap, candidate: &Candidate) -> f64 {
+    let mut token = Token::single(Format::Q8_0, gap.shape);
+    let mut share = f64::NAN;
+    let others = || Some(own_cpu()?.saturating_sub(thread_cpu()?));
+    candidate.run(&mut |pool: &mut dyn Fork| {
+        warm_up(pool, time(20));
+        // The spin after the warm-up is none of it.
+        std::thread::sleep(time(50));
+        let (before, begun) = (others(), Instant::now());
+        for region in 1..=gap.regions() {
+            pool.decode(&mut token);
+            std::thread::sleep((gap.every() * region).saturating_sub(begun.elapsed()));
+        }
+        let used = others().zip(before).map(|(now, before)| now.saturating_sub(before));
+        share = used.map_or(f64::NAN, |used| 100.0 * ms(used) / ms(begun.elapsed()));
+    });
+    share
+}
+
+fn shares(candidates: &Candidates<'_>) -> Vec<Row> {
+    let cases = cases(candidates, &SHARES, 2);
+    let turns =
+        Turns::within(|_| 1.0, rounds(5), &cases, |(gap, candidate)| [share(*gap, candidate); 3]);
+    turns.rows(|one| {
+        let row = one.row("% of a core", 0);
+        // Of one worker.
+        let asked = one.ours(Asked::AtMost(ROWPOOL.threads as f64 - 1.0));
+        vec![match one.measure().ends_with("100ms") {
+            true => row.asked(asked),
+            false if asked.is_some() => row.note("the knob: spin_window, ROWPOOL_SPIN_US"),
+            false => row,
+        }]
+    })
+}

@@ -1,0 +1,250 @@
+//! The turns of some cases, and the one table that all benches fill from them.
+
+use super::candidate::ROWPOOL;
+use super::rounds::{alternate_within, Series, DISTURBED};
+use super::stats::{median, Estimate};
+use super::verdict;
+use std::borrow::Cow;
+
+/// What one turn measured; NaN where it could not.
+pub type Figures = [f64; 3];
+
+/// What is measured, on whom, and how.
+pub type Case<C> = (Cow<'static, str>, &'static str, C);
+
+/// The turns of some cases, round by round.
+pub struct Turns {
+    names: Vec<(Cow<'static, str>, &'static str)>,
+    series: Vec<Series<Figures>>,
+}
+
+impl Turns {
+    /// Alternates the cases. A turn without its first figure measured nothing.
+    pub fn of<C>(rounds: usize, cases: &[Case<C>], turn: impl FnMut(&C) -> Figures) -> Turns {
+        Turns::within(|_| DISTURBED, rounds, cases, turn)
+    }
+
+    /// The same, with the part of a CPU that others may use during a turn.
+    pub fn within<C>(
+        limit: impl Fn(&C) -> f64,
+        rounds: usize,
+        cases: &[Case<C>],
+        mut turn: impl FnMut(&C) -> Figures,
+    ) -> Turns {
+        let names = cases.iter().map(|(measure, candidate, _)| (measure.clone(), *candidate));
+        let mut series =
+            alternate_within(|i| limit(&cases[i].2), rounds, cases.len(), |i| turn(&cases[i].2));
+        series.iter_mut().for_each(|series| series.drop_if(|figures| figures[0].is_nan()));
+        Turns { names: names.collect(), series }
+    }
+
+    pub fn one(&self, measure: &str, candidate: &str) -> Option<One<'_>> {
+        let at = self.names.iter().position(|(m, c)| m == measure && *c == candidate)?;
+        Some(One { turns: self, at })
+    }
+
+    pub fn rows(&self, rows: impl Fn(One<'_>) -> Vec<Row>) -> Vec<Row> {
+        (0..self.names.len()).flat_map(|at| rows(One { turns: self, at })).collect()
+    }
+}
+
+/// One case of them.
+#[derive(Clone, Copy)]
+pub struct One<'a> {
+    turns: &'a Turns,
+    at: usize,
+}
+
+impl<'a> One<'a> {
+    pub fn measure(self) -> &'a str {
+        &self.turns.names[self.at].0
+    }
+
+    pub fn candidate(self) -> &'a str {
+        self.turns.names[self.at].1
+    }
+
+    /// What is asked where the candidate is the one that things are asked of.
+    pub fn ours(self, asked: Asked) -> Option<Asked> {
+        Some(asked).filter(|_| self.candidate() == ROWPOOL.name)
+    }
+
+    pub fn series(self) -> &'a Series<Figures> {
+        &self.turns.series[self.at]
+    }
+
+    pub fn figures(self, at: usize) -> Vec<f64> {
+        self.series().figures(|figures| figures[at])
+    }
+
+    pub fn median(self, at: usize) -> f64 {
+        median(&self.figures(at))
+    }
+
+    /// A row of one figure, in `unit`.
+    pub fn row(self, unit: &str, at: usize) -> Row {
+        self.row_as(self.measure(), self.candidate(), unit, at)
+    }
+
+    /// The same by other names.
+    pub fn row_as(self, measure: &str, candidate: &str, unit: &str, at: usize) -> Row {
+        let estimate = Estimate::of(&self.figures(at));
+        Row::new(measure, candidate, estimate, unit, self.series().tally())
+    }
+
+    /// `f` of a figure and another case's, of the rounds that have both.
+    fn paired(self, at: usize, other: Option<One<'_>>, f: fn(f64, f64) -> f64) -> Estimate {
+        let of = |one: One<'_>| one.series().paired(|figures| figures[at]);
+        let other = other.map_or(Vec::new(), of);
+        let both = of(self).into_iter().zip(other).filter_map(|(a, b)| Some(f(a?, b?)));
+        Estimate::of(&both.collect::<Vec<f64>>())
+    }
+
+    fn other(self, measure: &str, candidate: &str) -> Option<One<'a>> {
+        self.turns.one(measure, candidate)
+    }
+
+    /// A figure over the same of another case.
+    pub fn over(self, at: usize, measure: &str, candidate: &str) -> Estimate {
+        self.paired(at, self.other(measure, candidate), |own, other| own / other)
+    }
+
+    /// Speed over the other's, where the figure is a time.
+    pub fn speed(self, at: usize, measure: &str, candidate: &str) -> Estimate {
+        self.paired(at, self.other(measure, candidate), |own, other| other / own)
+    }
+
+    pub fn minus(self, at: usize, measure: &str, candidate: &str) -> Estimate {
+        self.paired(at, self.other(measure, candidate), |own, other| own - other)
+    }
+
+    /// One of its figures over another of the same turn.
+    pub fn within(self, at: usize, other: usize) -> Estimate {
+        Estimate::of(&self.series().figures(|figures| figures[at] / figures[other]))
+    }
+}
+
+/// What the project asks of a figure.
+#[derive(Clone, Copy)]
+pub enum Asked {
+    AtLeast(f64),
+    AtMost(f64),
+    /// The upper end of the interval reaches it.
+    Reaches(f64),
+    /// So does the median, and the interval is clear of 1.
+    Gains(f64),
+}
+
+impl Asked {
+    fn judge(self, estimate: &Estimate) -> String {
+        let (sign, bound, met, enough) = match self {
+            Asked::AtLeast(least) => ("≥", least, estimate.median >= least, 5),
+            Asked::AtMost(most) => ("≤", most, estimate.median <= most, 5),
+            Asked::Gains(least) => ("≥", least, estimate.median >= least && estimate.low > 1.0, 6),
+            Asked::Reaches(least) => ("reaches", least, estimate.high >= least, 6),
+        };
+        format!("{sign} {}: {}", digits(bound), verdict(met, estimate.n >= enough))
+    }
+}
+
+/// A figure of one candidate, perhaps compared with others.
+pub struct Row {
+    measure: String,
+    candidate: String,
+    own: Estimate,
+    figure: String,
+    compared: String,
+    required: String,
+    tally: String,
+}
+
+impl Row {
+    pub fn new(measure: &str, candidate: &str, own: Estimate, unit: &str, tally: String) -> Row {
+        let figure = match own.n {
+            0 => "not measured".into(),
+            _ => format!("{} {unit} {}", digits(own.median), interval(&own)),
+        };
+        let (measure, candidate) = (measure.into(), candidate.into());
+        let (compared, required) = (String::new(), String::new());
+        Row { measure, candidate, own, figure, compared, required, tally }
+    }
+
+    /// What was given up from `cap` on was measured no further.
+    pub fn capped(mut self, cap: f64, unit: &str) -> Row {
+        if self.own.median >= cap {
+            self.figure = format!("> {} {unit}", digits(cap));
+        }
+        self
+    }
+
+    /// Adds something to the figure.
+    pub fn note(mut self, note: &str) -> Row {
+        if self.own.n > 0 {
+            join(&mut self.figure, note);
+        }
+        self
+    }
+
+    /// Judges the figure.
+    pub fn asked(mut self, asked: Option<Asked>) -> Row {
+        if let Some(asked) = asked {
+            join(&mut self.required, &asked.judge(&self.own));
+        }
+        self
+    }
+
+    /// Adds what was computed from the turns of a round, and judges that.
+    pub fn compared(mut self, what: &str, estimate: Estimate, asked: Option<Asked>) -> Row {
+        if estimate.n > 0 {
+            let part = format!("{what} {} {}", digits(estimate.median), interval(&estimate));
+            join(&mut self.compared, &part);
+        }
+        if let Some(asked) = asked {
+            join(&mut self.required, &asked.judge(&estimate));
+        }
+        self
+    }
+
+    /// A requirement that is no bound of a median.
+    pub fn required(mut self, what: &str, met: bool) -> Row {
+        let verdict = verdict(met, self.own.n >= 5);
+        join(&mut self.required, &format!("{what}: {verdict}"));
+        self
+    }
+}
+
+fn join(text: &mut String, part: &str) {
+    if !text.is_empty() {
+        text.push_str("; ");
+    }
+    text.push_str(part);
+}
+
+/// Three digits, or all before the point.
+pub fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+fn interval(estimate: &Estimate) -> String {
+    format!("[{}, {}]", digits(estimate.low), digits(estimate.high))
+}
+
+/// Nothing where there are no rows.
+pub fn print(title: &str, rows: &[Row]) {
+    if rows.is_empty() {
+        return;
+    }
+    println!("\n## {title}\n");
+    println!("| measure | candidate | figure [95%] | compared [95%] | required | rounds |");
+    println!("|---|---|---|---|---|---|");
+    for row in rows {
+        let Row { measure, candidate, figure, compared, required, tally, .. } = row;
+        println!("| {measure} | {candidate} | {figure} | {compared} | {required} | {tally} |");
+    }
+}

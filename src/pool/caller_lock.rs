@@ -1,0 +1,388 @@
+//! The caller lock: whose region it is. One caller at a time, first come first
+//! served between batches, never for ever.
+//!
+//! | word | meaning | who may take it |
+//! |---|---|---|
+//! | `FREE` | no region | everybody |
+//! | `HELD` | a region runs | nobody |
+//! | `HANDOFF` | for the head of the queue | the head |
+//! | `KEPT`, number | kept by a scope of steps, none of which runs | that scope; the head, after `PATIENCE` |
+//!
+//! Taking is the one read-modify-write of a hot region, giving is a plain
+//! store: two would drain the store buffer between done epoch and publication.
+//! So a holder may miss who waits, and its caller comes back for many regions
+//! in a row; the head of the queue looks by naps, and after a batch demands a
+//! handoff. Strict handoff would idle the pool for a wake after every region
+//! (MEASUREMENTS, "many callers").
+
+use super::failpoint::{planted, Fault};
+use crate::sync::{AtomicU32, Condvar, Line, Mutex, Ordering, UnsafeCell};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const HANDOFF: u32 = 2;
+const KEPT: u32 = 3;
+/// Bits of the word that tell these apart; a scope's number is above.
+const KIND_BITS: u32 = 2;
+
+/// The lock, and the state that only its holder touches.
+#[derive(Debug)]
+pub(super) struct CallerLock<T> {
+    line: Line<Words>,
+    queue: Line<queue::Queue>,
+    state: UnsafeCell<T>,
+}
+
+#[derive(Debug)]
+struct Words {
+    word: AtomicU32,
+    /// How often the lock was given, wrapping: shows those who wait that others
+    /// move.
+    moves: AtomicU32,
+    /// What the head of the queue demands: nothing, a handoff after a region, or
+    /// after a step too.
+    demand: AtomicU32,
+    /// The system's number of the holder's thread.
+    holder: AtomicU32,
+    /// Scopes of steps so far; changed by the holder.
+    scopes: AtomicU32,
+}
+
+// SAFETY: `state` is reached through a `CallerGuard` only, and there is one at a
+// time: every way to one is a compare-exchange of `word` to HELD.
+unsafe impl<T: Send> Sync for CallerLock<T> {}
+
+/// The holder's access; gives the lock when dropped.
+#[derive(Debug)]
+pub(super) struct CallerGuard<'a, T>(&'a CallerLock<T>);
+
+/// A scope of steps, by its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Scope(u32);
+
+impl Scope {
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The scope of this number; 0 stands for none.
+    pub(super) fn from_number(number: u32) -> Scope {
+        Scope(number)
+    }
+}
+
+impl<T> CallerLock<T> {
+    pub(super) fn new(state: T) -> Self {
+        CallerLock {
+            line: Line::new(Words {
+                word: AtomicU32::new(FREE),
+                moves: AtomicU32::new(0),
+                demand: AtomicU32::new(0),
+                holder: AtomicU32::new(0),
+                scopes: AtomicU32::new(0),
+            }),
+            queue: Line::new(queue::Queue::default()),
+            state: UnsafeCell::new(state),
+        }
+    }
+
+    /// C1: waits for the lock. `None` where nothing has moved for long and
+    /// `blocked` says each time that nobody of the open region runs.
+    #[inline(always)]
+    pub(super) fn acquire(&self, blocked: impl Fn(u32) -> bool) -> Option<CallerGuard<'_, T>> {
+        self.take_from(FREE).or_else(|| self.wait_in_queue(&blocked))
+    }
+
+    /// C1 of a step: takes the lock that `scope` keeps, or waits for it if
+    /// somebody was let between.
+    #[inline(always)]
+    pub(super) fn retake(
+        &self,
+        scope: Scope,
+        blocked: impl Fn(u32) -> bool,
+    ) -> Option<CallerGuard<'_, T>> {
+        self.take_from(scope.0).or_else(|| self.acquire(blocked))
+    }
+
+    #[inline(always)]
+    fn take_from(&self, from: u32) -> Option<CallerGuard<'_, T>> {
+        // Acquire, from giving: the last holder's frame and state.
+        self.line
+            .word
+            .compare_exchange(from, HELD, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+            .then(|| {
+                // Relaxed: a number to ask the system with.
+                self.line.holder.store(crate::sys::thread_number(), Ordering::Relaxed);
+                CallerGuard(self)
+            })
+    }
+
+    /// Ends a scope: gives the lock, unless somebody has it who was let between.
+    pub(super) fn end_scope(&self, scope: Scope) {
+        // Relaxed: see `demand`; the failure reads nothing.
+        let next = if self.line.demand.load(Ordering::Relaxed) != 0 { HANDOFF } else { FREE };
+        let word = &self.line.word;
+        // Release, to `take_from`: what stood between the steps.
+        if word.compare_exchange(scope.0, next, Ordering::Release, Ordering::Relaxed).is_ok()
+            && next == HANDOFF
+        {
+            self.queue.notify();
+        }
+    }
+}
+
+impl<'a, T> CallerGuard<'a, T> {
+    /// Calls `f` with the holder's state.
+    #[inline(always)]
+    pub(super) fn state<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the one guard is borrowed mutably, so this is the only access,
+        // and the last holder's is over (Acquire in `take_from`).
+        self.0.state.with_mut(|state| f(unsafe { &mut *state }))
+    }
+
+    /// A new scope, that keeps the lock between its steps.
+    pub(super) fn begin_scope(self) -> Scope {
+        let scopes = &self.0.line.scopes;
+        // Relaxed: changed by the holder only.
+        let number = scopes.load(Ordering::Relaxed).wrapping_add(1);
+        scopes.store(number, Ordering::Relaxed);
+        let scope = Scope(number << KIND_BITS | KEPT);
+        self.keep(scope);
+        scope
+    }
+
+    /// The end of a step: `scope` keeps the lock, unless the head of the queue
+    /// has waited for so long that it is let between.
+    #[inline(always)]
+    pub(super) fn keep(self, scope: Scope) {
+        let lock = self.0;
+        std::mem::forget(self);
+        lock.moved();
+        // Relaxed: see `demand`.
+        if lock.line.demand.load(Ordering::Relaxed) == queue::AFTER_STEP {
+            return lock.hand_off();
+        }
+        // Release, to `take_from`: as in giving.
+        lock.line.word.store(scope.0, Ordering::Release);
+    }
+}
+
+impl<T> CallerLock<T> {
+    /// Shows that the holder moves.
+    #[inline(always)]
+    fn moved(&self) {
+        let moves = &self.line.moves;
+        // Relaxed: written by the holder only, read as a sign of life.
+        moves.store(moves.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn hand_off(&self) {
+        // Release, to `take_from`: as in giving.
+        self.line.word.store(HANDOFF, Ordering::Release);
+        self.queue.notify();
+    }
+}
+
+impl<T> Drop for CallerGuard<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let line = &self.0.line;
+        self.0.moved();
+        // Relaxed: see `demand`.
+        if line.demand.load(Ordering::Relaxed) != 0 {
+            return self.0.hand_off();
+        }
+        // Release, to `take_from`: this holder's frame and state to the next.
+        line.word.store(FREE, Ordering::Release);
+    }
+}
+
+mod queue {
+    //! Who finds the lock held queues for a mutex that hands itself on in order;
+    //! its holder is the head, who alone watches the word.
+
+    use super::*;
+    use crate::sync::{sleep, spin_loop, Instant, MutexGuard};
+    use std::time::Duration;
+
+    /// Demands.
+    const NOTHING: u32 = 0;
+    const AFTER_REGION: u32 = 1;
+    pub(super) const AFTER_STEP: u32 = 2;
+
+    #[derive(Debug, Default)]
+    pub(super) struct Queue {
+        /// Held by the head while it waits; the others queue for it.
+        head: Mutex<Still>,
+        /// Callers that wait.
+        waiting: AtomicU32,
+        /// What the head sleeps on.
+        bell: Mutex<()>,
+        handed_off: Condvar,
+    }
+
+    /// A batch: how long a caller may come back for more regions while others
+    /// wait; the longer, the fewer threads have to be woken. It is shared out,
+    /// so that nobody waits for long in a long queue.
+    const BATCH: Duration = Duration::from_millis(8);
+    const LONGEST_BATCH: Duration = Duration::from_millis(4);
+    const SHORTEST_BATCH: Duration = Duration::from_micros(500);
+    /// How long a scope of steps may keep others waiting.
+    const PATIENCE: Duration = Duration::from_millis(20);
+    const SPIN: Duration = Duration::from_micros(5);
+    /// The first nap of the head, and the longest: each is twice as long as the
+    /// one before, since waking takes the CPU from somebody who works.
+    const NAP: Duration = Duration::from_micros(50);
+    const LONGEST_NAP: Duration = Duration::from_micros(800);
+    /// A handoff notifies; this bounds what a missed one can cost.
+    const SLEEP: Duration = Duration::from_millis(1);
+    /// A region of which nobody runs at so many looks in a row, so far apart, is
+    /// taken to wait for its own waiter.
+    const LOOKS: u32 = if cfg!(loom) { 1 } else { 4 };
+    const APART: Duration = Duration::from_millis(5);
+
+    /// Since when nothing has moved. Handed from head to head.
+    #[derive(Debug, Default)]
+    struct Still {
+        moves: u32,
+        looked: Option<Instant>,
+        looks: u32,
+    }
+
+    impl Still {
+        /// Whether that has been so for long.
+        fn for_long(&mut self, moves: u32, now: Instant, blocked: impl FnOnce() -> bool) -> bool {
+            let Some(looked) = self.looked.filter(|_| self.moves == moves) else {
+                *self = Still { moves, looked: Some(now), looks: 0 };
+                return false;
+            };
+            if now.saturating_duration_since(looked) >= APART {
+                self.looked = Some(now);
+                self.looks = if blocked() { self.looks.saturating_add(1) } else { 0 };
+            }
+            self.looks >= LOOKS
+        }
+    }
+
+    impl Queue {
+        pub(super) fn notify(&self) {
+            drop(self.bell.lock());
+            self.handed_off.notify_one();
+        }
+
+        fn batch(&self) -> Duration {
+            // Relaxed: an estimate.
+            let waiting = self.waiting.load(Ordering::Relaxed).max(1);
+            (BATCH / waiting).clamp(SHORTEST_BATCH, LONGEST_BATCH)
+        }
+    }
+
+    impl<T> CallerLock<T> {
+        #[cold]
+        pub(super) fn wait_in_queue(
+            &self,
+            blocked: &dyn Fn(u32) -> bool,
+        ) -> Option<CallerGuard<'_, T>> {
+            // Relaxed: a count.
+            self.queue.waiting.fetch_add(1, Ordering::Relaxed);
+            let mut head = self.queue.head.lock();
+            let guard = self.wait_as_head(&mut head, blocked);
+            // To who has queued, not to the holder that comes back.
+            MutexGuard::unlock_fair(head);
+            self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
+            guard
+        }
+
+        fn wait_as_head(
+            &self,
+            still: &mut Still,
+            blocked: &dyn Fn(u32) -> bool,
+        ) -> Option<CallerGuard<'_, T>> {
+            let begun = Instant::now();
+            let mut nap = NAP;
+            loop {
+                let now = Instant::now();
+                let waited = now.saturating_duration_since(begun);
+                if let Some(guard) = self.take_as_head(waited) {
+                    self.demand(NOTHING);
+                    return Some(guard);
+                }
+                // Relaxed, both: only whether one changes matters; a number.
+                let moves = self.line.moves.load(Ordering::Relaxed);
+                let holder = || self.line.holder.load(Ordering::Relaxed);
+                if still.for_long(moves, now, || blocked(holder())) {
+                    self.demand(NOTHING);
+                    // A handoff may have come just now. If it comes later still,
+                    // the next caller finds the word HANDOFF, queues and takes it
+                    // as the head.
+                    return self.take_from(HANDOFF);
+                }
+                if waited < SPIN {
+                    spin_loop();
+                } else if waited < self.queue.batch() {
+                    sleep(nap);
+                    nap = (nap * 2).min(LONGEST_NAP);
+                } else {
+                    self.demand(if waited < PATIENCE { AFTER_REGION } else { AFTER_STEP });
+                    let mut bell = self.queue.bell.lock();
+                    // Relaxed: taking it orders.
+                    if self.line.word.load(Ordering::Relaxed) == HELD {
+                        self.queue.handed_off.wait_for(&mut bell, SLEEP);
+                    }
+                }
+            }
+        }
+
+        fn take_as_head(&self, waited: Duration) -> Option<CallerGuard<'_, T>> {
+            let taken = self.take_from(FREE).or_else(|| self.take_from(HANDOFF));
+            if taken.is_some() || waited < PATIENCE {
+                return taken;
+            }
+            // Relaxed: taking it orders.
+            let word = self.line.word.load(Ordering::Relaxed);
+            let kept = word & KEPT == KEPT || planted(Fault::BargeIntoStep);
+            kept.then(|| self.take_from(word)).flatten()
+        }
+
+        fn demand(&self, what: u32) {
+            // Relaxed: a wish; who misses it sees it after the next region.
+            self.line.demand.store(what, Ordering::Relaxed);
+        }
+    }
+
+    #[cfg(all(test, not(loom)))]
+    mod tests {
+        use super::*;
+
+        const MS: Duration = Duration::from_millis(1);
+
+        #[test]
+        fn only_what_stands_still_for_long_is_given_up() {
+            let now = Instant::now();
+            let mut still = Still::default();
+            let mut look =
+                |ms: u32, moves, blocked| still.for_long(moves, now + ms * MS, || blocked);
+            for ms in 0..20 {
+                assert!(!look(ms, 7, true), "after {ms} ms");
+            }
+            assert!(look(20, 7, true));
+            assert!(look(21, 7, true), "the next head waits no longer");
+            assert!(!look(22, 8, true), "somebody has moved");
+            for ms in 23..400 {
+                assert!(!look(ms, 8, ms % 20 != 2), "somebody ran after {ms} ms");
+            }
+            assert!(!look(3, 9, true), "a clock that steps back");
+        }
+
+        #[test]
+        fn a_batch_is_shared_out() {
+            let queue = Queue::default();
+            for (waiting, batch) in [(0, 4_000), (2, 4_000), (4, 2_000), (64, 500)] {
+                queue.waiting.store(waiting, Ordering::Relaxed);
+                assert_eq!(queue.batch(), Duration::from_micros(batch), "{waiting} wait");
+            }
+        }
+    }
+}

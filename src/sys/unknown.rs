@@ -1,0 +1,25 @@
+//! What only Linux and Android can tell.
+
+use std::time::Duration;
+
+/// No such account is kept.
+pub(crate) fn run_delay() -> Option<Duration> {
+    None
+}
+
+/// Not asked.
+#[inline(always)]
+pub(crate) fn thread_number() -> u32 {
+    0
+}
+
+/// Nobody knows.
+pub(crate) fn thread_runs(_number: u32) -> bool {
+    false
+}
+
+/// No memory is wiped for a child here.
+#[cfg(unix)]
+pub(crate) fn wiped_page<T>() -> Option<*mut T> {
+    None
+}
