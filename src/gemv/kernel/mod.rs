@@ -5,12 +5,14 @@
 //! columns alone decides: not the rows that are computed together, not the
 //! width, not the CPU.
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use super::f16::f16_to_f32;
-use super::input::{Block256, Block32};
+use super::input::{Block256, Block32, X};
 use super::unpack::bf16_to_f32;
 use super::Format;
 use crate::config;
@@ -51,9 +53,6 @@ trait Isa {
     /// Adds the products of a segment, whole `LANES`, to the sums.
     fn segment<E: Element>(sums: &mut [f32; LANES], w: &[u8], x: &[f32]);
 }
-
-/// The input in all its forms.
-pub(super) type X<'a> = (&'a [f32], &'a [Block32], &'a [Block256]);
 
 /// Kernels for one instruction set.
 pub(super) struct Kernels {
@@ -129,6 +128,8 @@ kernels! {
     "avx-vnni": x86::X86<x86::Vnni>, ["avx2", "f16c", "avxvnni"], avx_vnni;
     #[cfg(target_arch = "x86_64")]
     "avx2": x86::X86<x86::Avx2>, ["avx2", "f16c"], avx2;
+    #[cfg(target_arch = "aarch64")]
+    "dotprod": arm::DotProd, ["dotprod"], dotprod;
     "portable": portable::Portable, [], portable_kernels;
 }
 
@@ -168,8 +169,8 @@ fn streams<F: Rows>(w: &[u8], x: &[F::X], y: &mut [f32]) {
             y[first + r * apart] = value;
         }
     }
-    for i in apart * STREAMS..y.len() {
-        [y[i]] = F::dots([row(i)], x);
+    for (i, y) in y.iter_mut().enumerate().skip(apart * STREAMS) {
+        [*y] = F::dots([row(i)], x);
     }
 }
 
@@ -342,3 +343,7 @@ impl<I: Isa, E: Element> Rows for Floats<I, E> {
         values
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/gemv_kernels.rs"]
+mod tests;
