@@ -13,9 +13,7 @@ const UNITS: usize = 16;
 /// `size` bytes each `times` long (the product may overflow; only its factors
 /// of two matter).
 pub(crate) const fn unit(size: usize, times: usize) -> u32 {
-    if size == 0 || times == 0 {
-        return 1;
-    }
+    // Nothing has all factors of two that there can be.
     let twos = size.trailing_zeros() + times.trailing_zeros();
     let most = LINE.trailing_zeros();
     1 << (most - if twos < most { twos } else { most })
