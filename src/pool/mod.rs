@@ -20,6 +20,7 @@ mod worker;
 mod worker_state;
 
 #[cfg(loom)]
+#[path = "../../tests/loom/team.rs"]
 pub mod model;
 
 pub(crate) use builder::Notes;
