@@ -4,6 +4,7 @@
 mod backoff;
 mod builder;
 mod caller_lock;
+mod caller_queue;
 mod caller_state;
 mod context;
 mod failpoint;

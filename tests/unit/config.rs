@@ -49,9 +49,7 @@ fn bad_bytes_fall_through() {
 #[test]
 fn switches_are_off_unless_set() {
     let set = |name, text| pin(with(&[(name, text)]));
-    assert!(
-        set("ROWPOOL_PIN", "1") && set("ROWPOOL_PIN", " on ") && set("ROWPOOL_PIN", "true")
-    );
+    assert!(set("ROWPOOL_PIN", "1") && set("ROWPOOL_PIN", " on ") && set("ROWPOOL_PIN", "true"));
     assert!(!set("ROWPOOL_PIN", "0") && !set("ROWPOOL_PIN", "") && !set("OTHER", "1"));
     let keep = |text| keep_caller_qos(with(&[("ROWPOOL_CALLER_QOS", text)]));
     assert!(keep("keep") && !keep("raise") && !keep(""));

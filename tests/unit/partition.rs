@@ -89,11 +89,9 @@ fn boundaries_move_by_half_a_unit_at_most() {
     let weights = [[1, 1, 1, 1], [1000, 1, 1000, 1], [1, 1000, 1, 1000], [7, 5, 3, 1]];
     for n in [0, 1, 2047, 2048, 2049, 4095, 4096, 5100, 8191, 8192, 8220, 49152, 1 << 40] {
         for unit in [1, 2, 32, 128] {
-            for (width, sizes) in (1..=4).flat_map(|width| weights.map(|sizes| (width, sizes)))
-            {
+            for (width, sizes) in (1..=4).flat_map(|width| weights.map(|sizes| (width, sizes))) {
                 let made = Weights::new(&sizes);
-                let of =
-                    |slots: usize| sizes[..slots].iter().map(|&w| w as usize).sum::<usize>();
+                let of = |slots: usize| sizes[..slots].iter().map(|&w| w as usize).sum::<usize>();
                 let moves = unit > 1 && n / width / 16 >= unit;
                 let near = |at: usize| if moves { (at + unit / 2) / unit * unit } else { at };
                 let weighted = |slot: usize| near(n * of(slot) / of(width)).min(n);
@@ -135,9 +133,6 @@ fn units_are_multiples_of_128_bytes() {
             assert_eq!(step % 128, 0, "{size} x {times}");
         }
     }
-    assert_eq!(
-        (unit(4, 1), unit(1, 1), unit(128, 1), unit(0, 1), unit(8, 0)),
-        (32, 128, 1, 1, 1)
-    );
+    assert_eq!((unit(4, 1), unit(1, 1), unit(128, 1), unit(0, 1), unit(8, 0)), (32, 128, 1, 1, 1));
     assert_eq!(unit(1 << 40, 1 << 40), 1, "the product overflows");
 }

@@ -1,4 +1,4 @@
-//! Tests of `src/pool/caller_lock.rs`, inside of it.
+//! Tests of `src/pool/caller_queue.rs`, inside of it.
 
 use super::*;
 
@@ -8,8 +8,7 @@ const MS: Duration = Duration::from_millis(1);
 fn only_what_stands_still_for_long_is_given_up() {
     let now = Instant::now();
     let mut still = Still::default();
-    let mut look =
-        |ms: u32, moves, blocked| still.for_long(moves, now + ms * MS, || blocked);
+    let mut look = |ms: u32, moves, blocked| still.for_long(moves, now + ms * MS, || blocked);
     for ms in 0..20 {
         assert!(!look(ms, 7, true), "after {ms} ms");
     }
