@@ -5,7 +5,7 @@
 use super::candidate::SERIAL;
 use super::fork::{share, Pool};
 use super::machine::Line;
-use rowpool::gemv::{self, BlockQ8_0, BLOCK, BLOCK_BYTES};
+use rowpool::gemv::{self, Input};
 use rowpool::Rows;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -23,6 +23,15 @@ pub const SHAPES: [(usize, usize); 5] = [(576, 576), (192, 576), (1536, 576), (5
 pub enum Format {
     Q8_0,
     F32,
+}
+
+impl Format {
+    fn stored(self) -> gemv::Format {
+        match self {
+            Format::Q8_0 => gemv::Format::Q8_0,
+            Format::F32 => gemv::Format::F32,
+        }
+    }
 }
 
 impl std::fmt::Display for Format {
@@ -74,10 +83,8 @@ pub struct Paced {
 /// What all threads read.
 struct Weights {
     format: Format,
-    dense: Vec<f32>,
-    blocks: Vec<u8>,
-    x: Vec<f32>,
-    x_blocks: Vec<BlockQ8_0>,
+    bytes: Vec<u8>,
+    inputs: Inputs,
 }
 
 impl Token {
@@ -118,7 +125,7 @@ impl Token {
 
     /// Bytes of weights.
     pub fn bytes(&self) -> usize {
-        size_of_val(&self.weights.dense[..]) + self.weights.blocks.len()
+        self.weights.bytes.len()
     }
 
     pub fn regions(&self) -> usize {
@@ -188,9 +195,10 @@ impl Token {
     /// One step by rowpool's own GEMV.
     pub fn by_gemv(&mut self, pool: &rowpool::Pool) {
         let (weights, matrices, output) = self.parts();
+        let mut inputs = weights.inputs.clone();
         for (&matrix, output) in matrices.iter().zip(output) {
             // SAFETY: nobody else uses the output meanwhile.
-            weights.gemv(pool, matrix, unsafe { output.rows(0..matrix.rows) });
+            weights.gemv(pool, matrix, &mut inputs, unsafe { output.rows(0..matrix.rows) });
         }
     }
 
@@ -198,7 +206,8 @@ impl Token {
     pub fn layers(&mut self, pool: &rowpool::Pool, way: Fused, ops: &[Range<usize>]) {
         let (weights, matrices, output) = self.parts();
         let output: Vec<Output> = output.collect();
-        let group = |layer: usize, ops: &Range<usize>| {
+        let mut inputs = weights.inputs.clone();
+        let mut group = |layer: usize, ops: &Range<usize>| {
             let at = layer * LAYER.len() + ops.start..layer * LAYER.len() + ops.end;
             let (matrices, outputs) = (&matrices[at.clone()], &output[at]);
             // SAFETY: nobody else uses the outputs meanwhile, and each is another.
@@ -210,12 +219,12 @@ impl Token {
                 });
             } else {
                 for (&matrix, rows) in matrices.iter().zip(rows) {
-                    weights.gemv(pool, matrix, rows);
+                    weights.gemv(pool, matrix, &mut inputs, rows);
                 }
             }
         };
         for layer in 0..matrices.len() / LAYER.len() {
-            let all = || ops.iter().for_each(|ops| group(layer, ops));
+            let mut all = || ops.iter().for_each(|ops| group(layer, ops));
             if way.steps {
                 pool.scope_steps(all);
             } else {
@@ -295,61 +304,59 @@ impl Output {
     }
 }
 
+/// For each number of columns.
+#[derive(Clone)]
+struct Inputs([(usize, Input); 2]);
+
+impl Inputs {
+    fn of(&self, cols: usize) -> usize {
+        self.0.iter().position(|input| input.0 == cols).expect("a shape of the model")
+    }
+}
+
 impl Weights {
     fn seeded(format: Format, len: usize) -> Weights {
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
-        let x: Vec<f32> = (0..1536).map(|_| random.number()).collect();
-        let mut x_blocks = vec![BlockQ8_0::ZERO; x.len() / BLOCK];
-        gemv::quantize(&x, &mut x_blocks).expect("whole blocks");
-        let (mut dense, mut blocks) = (Vec::new(), Vec::new());
-        match format {
-            Format::F32 => dense = (0..len).map(|_| random.number()).collect(),
-            Format::Q8_0 => {
-                blocks = vec![0; len / BLOCK * BLOCK_BYTES];
-                for block in blocks.chunks_exact_mut(BLOCK_BYTES) {
-                    block.chunks_mut(8).for_each(|part| {
-                        part.copy_from_slice(&random.next().to_le_bytes()[..part.len()])
-                    });
-                    block[..2].copy_from_slice(&gemv::f32_to_f16(0.01).to_le_bytes());
-                }
+        let inputs = Inputs([576, 1536].map(|cols| {
+            let mut x = Input::new(&(0..cols).map(|_| random.number()).collect::<Vec<_>>());
+            x.prepare(format.stored()).expect("whole blocks");
+            (cols, x)
+        }));
+        let mut bytes = vec![0; format.stored().row_bytes(len).expect("whole blocks")];
+        for block in bytes.chunks_exact_mut(format.stored().block_bytes()) {
+            if format == Format::F32 {
+                block.copy_from_slice(&random.number().to_le_bytes());
+            } else {
+                block.chunks_mut(8).for_each(|part| {
+                    part.copy_from_slice(&random.next().to_le_bytes()[..part.len()])
+                });
+                // 0.01.
+                block[..2].copy_from_slice(&[0x1f, 0x21]);
             }
         }
-        Weights { format, dense, blocks, x, x_blocks }
+        Weights { format, bytes, inputs }
     }
 
-    fn dense_rows(&self, matrix: Matrix, rows: Range<usize>) -> &[f32] {
-        &self.dense[matrix.first..][rows.start * matrix.cols..rows.end * matrix.cols]
-    }
-
-    fn block_rows(&self, matrix: Matrix, rows: Range<usize>) -> &[u8] {
-        let row = matrix.cols / BLOCK * BLOCK_BYTES;
-        &self.blocks[matrix.first / BLOCK * BLOCK_BYTES..][rows.start * row..rows.end * row]
+    fn matrix(&self, matrix: Matrix) -> gemv::Matrix<'_> {
+        let format = self.format.stored();
+        let [first, len] = [matrix.first, matrix.rows * matrix.cols]
+            .map(|values| format.row_bytes(values).expect("whole blocks"));
+        gemv::Matrix::new(format, matrix.rows, matrix.cols, &self.bytes[first..][..len])
+            .expect("the shapes fit")
     }
 
     /// By rowpool's own GEMV.
-    fn gemv(&self, pool: &rowpool::Pool, matrix: Matrix, y: &mut [f32]) {
-        let (x, rows) = (&self.x[..matrix.cols], 0..matrix.rows);
-        let blocks = &self.x_blocks[..matrix.cols / BLOCK];
-        match self.format {
-            Format::F32 => gemv::f32(pool, self.dense_rows(matrix, rows), x, y),
-            Format::Q8_0 => gemv::q8_0(pool, self.block_rows(matrix, rows), blocks, y),
-        }
-        .expect("the shapes fit");
+    fn gemv(&self, pool: &rowpool::Pool, matrix: Matrix, inputs: &mut Inputs, y: &mut [f32]) {
+        let at = inputs.of(matrix.cols);
+        let x = &mut inputs.0[at].1;
+        gemv::mul(pool, &self.matrix(matrix), x, y).expect("the shapes fit");
     }
 
     /// The same code for all ways.
     #[inline(never)]
     fn multiply(&self, matrix: Matrix, rows: Range<usize>, y: &mut [f32]) {
-        match self.format {
-            Format::F32 => {
-                gemv::f32_serial(self.dense_rows(matrix, rows), &self.x[..matrix.cols], y)
-            }
-            Format::Q8_0 => {
-                let x = &self.x_blocks[..matrix.cols / BLOCK];
-                gemv::q8_0_serial(self.block_rows(matrix, rows), x, y)
-            }
-        }
-        .expect("the shapes fit");
+        let x = &self.inputs.0[self.inputs.of(matrix.cols)].1;
+        gemv::mul_rows(&self.matrix(matrix), rows.start, x, y).expect("the shapes fit");
     }
 }
 

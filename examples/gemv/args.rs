@@ -29,7 +29,7 @@ usage: gemv [--threads N] [--model NAME | --gguf FILE] [--layers N]
 exit code: 0; 1 if serial results and the pool's differ; 2 if nothing could be
 run or listed, with one line that says why
 
-ROWPOOL_GEMV_KERNELS and the pool's own variables apply; see the documentation.
+ROWPOOL_KERNELS names other kernels than the fastest; the pool's variables apply.
 ";
 
 /// What was asked for.

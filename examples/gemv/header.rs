@@ -171,9 +171,6 @@ impl Input<'_> {
 
     fn name(&mut self, what: &str) -> Result<String, String> {
         let len = self.u64()?;
-        if len > self.left {
-            return Err(TRUNCATED.into());
-        }
         if len > MOST_NAME {
             return Err(format!("{what} has a name of {len} bytes"));
         }

@@ -67,7 +67,7 @@ impl Report<'_> {
                 // Writing to a string cannot fail.
                 let _ = writeln!(text, ", {}", weights(file));
                 if let Some(line) = file.left_out() {
-                    let _ = writeln!(text, "left out, not read here: {line}");
+                    let _ = writeln!(text, "left out of the token, not read here: {line}");
                 }
             }
         }

@@ -102,7 +102,7 @@ impl Format {
     /// assert_eq!(rowpool::gemv::Format::Q8_0.row_bytes(576), Ok(612));
     /// ```
     pub fn row_bytes(self, cols: usize) -> Result<usize, ShapeError> {
-        if cols % self.block() != 0 {
+        if !cols.is_multiple_of(self.block()) {
             return Err(ShapeError::NotBlocks { format: self, cols });
         }
         let bytes = (cols / self.block()).checked_mul(self.block_bytes());

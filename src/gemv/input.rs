@@ -22,6 +22,9 @@ pub(super) struct Block256 {
     pub(super) scale: f32,
 }
 
+/// The values as they are, in blocks of 32, and of 256.
+pub(super) type X<'a> = (&'a [f32], &'a [Block32], &'a [Block256]);
+
 /// An input vector, and what has been rounded of it: once for all matrices that
 /// it meets. Set again, it keeps its buffers.
 ///
@@ -96,12 +99,8 @@ impl Input {
         Ok(())
     }
 
-    /// Values as they are, in blocks of 32, and of 256, for a row of `cols`.
-    pub(super) fn parts(
-        &self,
-        format: Format,
-        cols: usize,
-    ) -> Result<(&[f32], &[Block32], &[Block256]), ShapeError> {
+    /// What a row of `cols` is multiplied by.
+    pub(super) fn parts(&self, format: Format, cols: usize) -> Result<X<'_>, ShapeError> {
         let found = self.values.len();
         if found != cols {
             return Err(ShapeError::Input { expected: cols, found });

@@ -33,8 +33,10 @@ pub(super) fn q4_0(block: &[u8; 18]) -> [i8; 32] {
 /// bits of the last four.
 #[inline(always)]
 pub(super) fn scales_and_minima(packed: &[u8; 12]) -> ([u8; 8], [u8; 8]) {
-    let word = |i: usize| u32::from_le_bytes([0, 1, 2, 3].map(|k| packed[4 * i + k]));
-    let (a, b, c) = (word(0), word(1), word(2));
+    let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = *packed;
+    let a = u32::from_le_bytes([a0, a1, a2, a3]);
+    let b = u32::from_le_bytes([b0, b1, b2, b3]);
+    let c = u32::from_le_bytes([c0, c1, c2, c3]);
     let (low, high) = (0x3f3f_3f3f, 0x0303_0303);
     let pair = |first: u32, last: u32| (u64::from(last) << 32 | u64::from(first)).to_le_bytes();
     let scales = pair(a & low, (c & 0x0f0f_0f0f) | ((a >> 6) & high) << 4);

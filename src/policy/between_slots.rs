@@ -81,13 +81,5 @@ impl BetweenSlots {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_has_no_policy_goes_nowhere() {
-        let mut none = BetweenSlots::new(Policies::NONE, None, 0);
-        assert!(!none.concerned(false));
-        assert_eq!(none.decide(Instant::now(), true, false, || unreachable!()), None);
-    }
-}
+#[path = "../../tests/unit/policy_between_slots.rs"]
+mod tests;

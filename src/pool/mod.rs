@@ -4,6 +4,7 @@
 mod backoff;
 mod builder;
 mod caller_lock;
+mod caller_queue;
 mod caller_state;
 mod context;
 mod failpoint;
@@ -20,6 +21,7 @@ mod worker;
 mod worker_state;
 
 #[cfg(loom)]
+#[path = "../../tests/loom/team.rs"]
 pub mod model;
 
 pub(crate) use builder::Notes;

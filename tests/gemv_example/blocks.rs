@@ -1,8 +1,6 @@
 //! Blocks of all types of ggml: their sizes, random ones, and the values of the
 //! types that are read, computed plainly from ggml's description.
 
-use half::{bf16, f16};
-
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     pub name: &'static str,
@@ -91,17 +89,22 @@ impl Random {
 pub fn random(kind: Kind, blocks: u64, random: &mut Random) -> Vec<u8> {
     let mut bytes = random.bytes((blocks * kind.bytes) as usize);
     for block in bytes.chunks_exact_mut(kind.bytes as usize) {
-        let (value, scale) = (random.value(), f16::from_f32(random.value() / 100.0).to_le_bytes());
+        let value = random.value().to_le_bytes();
+        // Half precision numbers of an exponent from some on.
+        let mut scale = |least: usize| {
+            let bits = (random.next() >> 40) as u16 & 0x83ff;
+            (bits | ((least + random.below(4)) << 10) as u16).to_le_bytes()
+        };
         match kind.name {
-            "F32" => block.copy_from_slice(&value.to_le_bytes()),
-            "F16" => block.copy_from_slice(&f16::from_f32(value).to_le_bytes()),
-            "BF16" => block.copy_from_slice(&bf16::from_f32(value).to_le_bytes()),
-            "Q6_K" => block[208..].copy_from_slice(&scale),
+            "F32" => block.copy_from_slice(&value),
+            "BF16" => block.copy_from_slice(&value[2..]),
+            "F16" => block.copy_from_slice(&scale(11)),
+            "Q6_K" => block[208..].copy_from_slice(&scale(5)),
             "Q4_K" | "Q5_K" => {
-                block[..2].copy_from_slice(&scale);
-                block[2..4].copy_from_slice(&f16::from_f32(random.value() / 50.0).to_le_bytes());
+                block[..2].copy_from_slice(&scale(5));
+                block[2..4].copy_from_slice(&scale(7));
             }
-            "Q8_0" | "Q4_0" => block[..2].copy_from_slice(&scale),
+            "Q8_0" | "Q4_0" => block[..2].copy_from_slice(&scale(5)),
             _ => {}
         }
     }
@@ -115,8 +118,19 @@ pub fn values(kind: Kind, bytes: &[u8]) -> Vec<f64> {
     bytes.chunks_exact(kind.bytes as usize).flat_map::<Vec<f64>, _>(block).collect()
 }
 
+/// Half precision, of numbers only.
 fn half(bytes: &[u8]) -> f64 {
-    f16::from_le_bytes([bytes[0], bytes[1]]).to_f64()
+    let bits = u16::from_le_bytes([bytes[0], bytes[1]]);
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff) / 1024.0);
+    let size = match exponent {
+        0 => fraction * 2f64.powi(-14),
+        _ => (1.0 + fraction) * 2f64.powi(exponent - 15),
+    };
+    if bits >> 15 == 1 {
+        -size
+    } else {
+        size
+    }
 }
 
 /// The lower or the upper four bits of a byte.
@@ -133,7 +147,7 @@ fn value(kind: &str, block: &[u8], i: usize) -> f64 {
     match kind {
         "F32" => f32::from_le_bytes(block.try_into().unwrap()).into(),
         "F16" => half(block),
-        "BF16" => bf16::from_le_bytes([block[0], block[1]]).to_f64(),
+        "BF16" => f32::from_le_bytes([0, 0, block[0], block[1]]).into(),
         "Q8_0" => half(block) * f64::from(block[2 + i] as i8),
         "Q4_0" => half(block) * (f64::from(nibble(block[2 + i % 16], i >= 16)) - 8.0),
         "Q4_K" | "Q5_K" => {

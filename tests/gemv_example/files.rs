@@ -104,6 +104,15 @@ fn truncated_files_are_refused_wherever_they_end() {
         assert!(error.contains("truncated"), "cut at {end}: {error}");
     }
     assert!(Temp::new("whole", &bytes).run(&[]).status.success());
+    // Of nothing but metadata, too: a first part may be so.
+    let file = Gguf::new(vec![]).pair("last", Value::string("x".repeat(100)));
+    let end = file.write().1.data - 32;
+    assert_eq!(
+        Temp::new("none", &file.bytes()).json(&["--list"])["tensors"],
+        serde_json::json!([])
+    );
+    let error = refused(&Temp::new("none", &file.bytes()[..end]).run(&["--list"]), "no tensors");
+    assert!(error.contains("truncated"), "{error}");
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn text_says_what_was_run_and_why() {
     let text = String::from_utf8(output.stdout).unwrap();
     for part in [
         "text.gguf, mapped\n",
-        "left out, not read here: MXFP4: blk.0.ffn_gate.weight\n",
+        "left out of the token, not read here: MXFP4: blk.0.ffn_gate.weight\n",
         "width 1: ",
         "--threads",
         "kernels: ",

@@ -40,7 +40,10 @@ fn each_type_is_listed_and_only_those_that_are_read_are_run() {
     assert_eq!(report["token"]["matrices"], 8);
     // In one line, and no complaint.
     let text = String::from_utf8(written.run(&[]).stdout).unwrap();
-    let line = text.lines().find(|line| line.starts_with("left out, not read here: ")).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("left out of the token, not read here: "))
+        .unwrap();
     for (kind, name) in blocks::kinds().zip(&names) {
         assert_eq!(line.contains(&format!("{}: {name}", kind.name)), !kind.read, "{line}");
     }
@@ -124,6 +127,7 @@ fn strings_and_arrays_may_be_long_nested_and_empty() {
         .pair("bool", Value::plain(7, &[1]))
         .pair("f64", Value::plain(12, &[0; 8]));
     file.pairs.push((vec![0xff, 0xfe], Value::u32(1)));
+    file.tensors.push(Tensor::random("big", "F32", &[1000, 700], &mut Random(12)));
     let written = Temp::new("long.gguf", &file.bytes());
     listed(&written.json(&["--list"]), &file, "long");
 }

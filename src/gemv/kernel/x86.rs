@@ -5,8 +5,7 @@
 //! Everything is inlined into functions of `mod.rs` that enable the features.
 
 use super::super::input::{Block256, Block32};
-use super::super::unpack::scales_and_minima;
-use super::portable::segment;
+use super::portable::{each, segment};
 use super::{Element, Isa, LANES};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -96,91 +95,245 @@ unsafe fn load_half(bytes: &[u8]) -> __m128i {
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
+#[inline(always)]
 fn chunk<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
     bytes[at..].first_chunk().expect("the block is long enough")
 }
 
 pub(super) struct X86<D>(PhantomData<D>);
 
+/// The sums of the eight parts of each.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[inline(always)]
+unsafe fn totals<const R: usize>(sums: [__m256i; R]) -> [i32; R] {
+    let mut totals = [0; R];
+    // SAFETY: the contract; the store is to as many values.
+    unsafe {
+        if R == 8 {
+            let mut fours = [sums[0]; 2];
+            for (i, four) in fours.iter_mut().enumerate() {
+                let left = _mm256_hadd_epi32(sums[4 * i], sums[4 * i + 1]);
+                let right = _mm256_hadd_epi32(sums[4 * i + 2], sums[4 * i + 3]);
+                *four = _mm256_hadd_epi32(left, right);
+            }
+            let low = _mm256_permute2x128_si256::<0x20>(fours[0], fours[1]);
+            let high = _mm256_permute2x128_si256::<0x31>(fours[0], fours[1]);
+            _mm256_storeu_si256(totals.as_mut_ptr().cast(), _mm256_add_epi32(low, high));
+        } else {
+            for r in 0..R {
+                let low = _mm256_castsi256_si128(sums[r]);
+                let four = _mm_add_epi32(low, _mm256_extracti128_si256::<1>(sums[r]));
+                let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b1110>(four));
+                let one = _mm_add_epi32(two, _mm_shuffle_epi32::<1>(two));
+                totals[r] = _mm_cvtsi128_si32(one);
+            }
+        }
+    }
+    totals
+}
+
+/// Shuffles that give all 16-bit parts of a half the value of part `k`.
+static SPREAD: [[u8; 32]; 8] = {
+    let mut masks = [[0; 32]; 8];
+    let mut at = 0;
+    while at < 256 {
+        masks[at / 32][at % 32] = (at / 32 * 2 + at % 2) as u8;
+        at += 1;
+    }
+    masks
+};
+
+/// `SPREAD`, hidden from the compiler, which would make two instructions of each
+/// such shuffle (a tenth of Q4_K's speed).
+#[inline(always)]
+fn spread() -> &'static [[u8; 32]; 8] {
+    std::hint::black_box(&SPREAD)
+}
+
+/// Shifts to the left, or by -`by` to the right; for constants.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[inline(always)]
+unsafe fn shift(values: __m256i, by: i32) -> __m256i {
+    // SAFETY: the contract; no pointers.
+    unsafe {
+        let (left, right) = (_mm_cvtsi32_si128(by), _mm_cvtsi32_si128(-by));
+        if by < 0 {
+            _mm256_srl_epi16(values, right)
+        } else {
+            _mm256_sll_epi16(values, left)
+        }
+    }
+}
+
+/// The scales, in 16 bits, in both halves; and minima times the sums of `x`,
+/// which are in the upper half.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[inline(always)]
+unsafe fn scales_and_minima(block: &[u8], x_sums: __m256i) -> (__m256i, __m256i) {
+    // SAFETY: the contract; no pointers.
+    unsafe {
+        // Four bytes each of scales, of minima, and of the last four of both.
+        let packed = load_half(&block[4..]);
+        let first = _mm_and_si128(packed, _mm_set1_epi8(0x3f));
+        let last = _mm_srlv_epi32(_mm_shuffle_epi32::<0b1010>(packed), _mm_setr_epi32(0, 4, 0, 0));
+        let last = _mm_and_si128(last, _mm_set1_epi8(0x0f));
+        let upper = _mm_and_si128(_mm_srli_epi16::<2>(packed), _mm_set1_epi8(0x30));
+        let both = _mm_unpacklo_epi32(first, _mm_or_si128(last, upper));
+        let both = _mm256_cvtepu8_epi16(both);
+        (_mm256_permute4x64_epi64::<0b0100_0100>(both), _mm256_madd_epi16(both, x_sums))
+    }
+}
+
 /// Q4_K and Q5_K: eight groups of 32, each times its scale.
 ///
 /// # Safety
 /// The CPU has the features of `D`.
 #[inline(always)]
-unsafe fn grouped<D: Dot>(
-    packed: &[u8; 12],
-    high: Option<&[u8; 32]>,
-    low: &[u8; 128],
+unsafe fn grouped<D: Dot, const R: usize, const N: usize>(
+    w: [&[u8; N]; R],
     x: &Block256,
-) -> (__m256i, __m256i) {
-    let (scales, minima) = scales_and_minima(packed);
+) -> ([i32; R], [i32; R]) {
     // SAFETY: the contract; loads are of arrays as long as they are.
     unsafe {
-        let wide = |bytes: [u8; 8]| _mm_cvtepu8_epi16(_mm_cvtsi64_si128(i64::from_le_bytes(bytes)));
-        let nibble = _mm256_set1_epi8(15);
-        let scales = _mm256_broadcastsi128_si256(wide(scales));
-        let mut sum = _mm256_setzero_si256();
-        for group in 0..8 {
-            let four = load(chunk(low, group / 2 * 32));
-            let four = if group % 2 == 0 { four } else { _mm256_srli_epi16::<4>(four) };
-            let mut q = _mm256_and_si256(four, nibble);
-            if let Some(high) = high {
-                let fifth = _mm256_set1_epi8(1 << group);
-                let set = _mm256_cmpeq_epi8(_mm256_and_si256(load(high), fifth), fifth);
-                q = _mm256_or_si256(q, _mm256_and_si256(set, _mm256_set1_epi8(16)));
-            }
-            let products = _mm256_maddubs_epi16(q, load_signed(&x.qs, group * 32));
-            let scale =
-                _mm256_shuffle_epi8(scales, _mm256_set1_epi16(0x100 + 0x202 * group as i16));
-            sum = D::pairs(sum, products, scale);
-        }
+        let zero = _mm256_setzero_si256();
+        let masks = spread();
         // The sums of 16 in pairs are the sums of the groups.
         let sums: &[u8; 32] = &*x.sums.as_ptr().cast();
-        let pairs = _mm256_madd_epi16(load(sums), _mm256_set1_epi16(1));
-        let minima = _mm256_cvtepu16_epi32(wide(minima));
-        (sum, _mm256_madd_epi16(pairs, minima))
+        let x_sums = _mm256_hadd_epi16(zero, load(sums));
+        let x_sums = _mm256_permute4x64_epi64::<0b1101_0000>(x_sums);
+        let (mut sums, mut minima) = ([zero; R], [zero; R]);
+        for r in 0..R {
+            let scales;
+            (scales, minima[r]) = scales_and_minima(w[r], x_sums);
+            let low: &[u8; 128] = chunk(w[r], N - 128);
+            let mut parts = [zero; 2];
+            for group in 0..8 {
+                let four = load(chunk(low, group / 2 * 32));
+                let four = if group % 2 == 0 { four } else { _mm256_srli_epi16::<4>(four) };
+                let mut q = _mm256_and_si256(four, _mm256_set1_epi8(15));
+                if N == 176 {
+                    let fifth = shift(load(chunk(w[r], 16)), 4 - group as i32);
+                    q = _mm256_or_si256(q, _mm256_and_si256(fifth, _mm256_set1_epi8(16)));
+                }
+                let products = _mm256_maddubs_epi16(q, load_signed(&x.qs, group * 32));
+                let scale = _mm256_shuffle_epi8(scales, load(&masks[group]));
+                parts[group % 2] = D::pairs(parts[group % 2], products, scale);
+            }
+            sums[r] = _mm256_add_epi32(parts[0], parts[1]);
+        }
+        (totals(sums), totals(minima))
     }
 }
 
 impl<D: Dot> Isa for X86<D> {
-    type Sum = __m256i;
-
-    const Q8_LESS: i32 = if D::WHOLE { 128 } else { 0 };
+    #[inline(always)]
+    fn q8_0<const R: usize>(w: [&[u8; 34]; R], x: &Block32) -> [i32; R] {
+        // SAFETY: only below functions that enable the features of `D`.
+        unsafe {
+            let (zero, x_values) = (_mm256_setzero_si256(), load_signed(&x.qs, 0));
+            let sums = each(w, zero, |w| {
+                let w = load(chunk(w, 2));
+                if D::WHOLE {
+                    D::bytes(zero, _mm256_xor_si256(w, _mm256_set1_epi8(-128)), x_values)
+                } else {
+                    D::bytes(zero, _mm256_abs_epi8(w), _mm256_sign_epi8(x_values, w))
+                }
+            });
+            // `w` was more by 128.
+            let more = if D::WHOLE { 128 * x.sum } else { 0 };
+            each(totals(sums), 0, |total| total - more)
+        }
+    }
 
     #[inline(always)]
-    fn totals<const R: usize>(sums: [__m256i; R]) -> [i32; R] {
-        let mut totals = [0; R];
-        // SAFETY: only below functions that enable the features of `D`; the
-        // stores are to places as long as they are.
+    fn q4_0<const R: usize>(w: [&[u8; 18]; R], x: &Block32) -> [i32; R] {
+        // SAFETY: as above; the store is to as many values.
         unsafe {
+            let nibble = _mm256_set1_epi8(15);
+            let (zero, x_values) = (_mm256_setzero_si256(), load_signed(&x.qs, 0));
+            let mut sums = [0; R];
             if R == 8 {
-                let mut fours = [sums[0]; 2];
-                for (i, four) in fours.iter_mut().enumerate() {
-                    let left = _mm256_hadd_epi32(sums[4 * i], sums[4 * i + 1]);
-                    let right = _mm256_hadd_epi32(sums[4 * i + 2], sums[4 * i + 3]);
-                    *four = _mm256_hadd_epi32(left, right);
+                // Two rows in a vector: their sums are added in fewer steps.
+                let low = _mm256_permute2x128_si256::<0x00>(x_values, x_values);
+                let high = _mm256_permute2x128_si256::<0x11>(x_values, x_values);
+                let mut pairs = [zero; 4];
+                for r in 0..4 {
+                    let both = _mm256_set_m128i(load_half(&w[r + 4][2..]), load_half(&w[r][2..]));
+                    let q = _mm256_and_si256(both, nibble);
+                    let sum = D::bytes(zero, q, low);
+                    let q = _mm256_and_si256(_mm256_srli_epi16::<4>(both), nibble);
+                    pairs[r] = D::bytes(sum, q, high);
                 }
-                let low = _mm256_permute2x128_si256::<0x20>(fours[0], fours[1]);
-                let high = _mm256_permute2x128_si256::<0x31>(fours[0], fours[1]);
-                let all = _mm256_add_epi32(low, high);
-                _mm256_storeu_si256(totals.as_mut_ptr().cast(), all);
+                let left = _mm256_hadd_epi32(pairs[0], pairs[1]);
+                let right = _mm256_hadd_epi32(pairs[2], pairs[3]);
+                _mm256_storeu_si256(sums.as_mut_ptr().cast(), _mm256_hadd_epi32(left, right));
             } else {
-                for r in 0..R {
-                    let low = _mm256_castsi256_si128(sums[r]);
-                    let four = _mm_add_epi32(low, _mm256_extracti128_si256::<1>(sums[r]));
-                    let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b1110>(four));
-                    let one = _mm_add_epi32(two, _mm_shuffle_epi32::<1>(two));
-                    totals[r] = _mm_cvtsi128_si32(one);
-                }
+                sums = totals(each(w, zero, |w| {
+                    let both = load_half(&w[2..]);
+                    let q = _mm256_set_m128i(_mm_srli_epi16::<4>(both), both);
+                    D::bytes(zero, _mm256_and_si256(q, nibble), x_values)
+                }));
             }
+            each(sums, 0, |sum| sum - 8 * x.sum)
         }
-        totals
+    }
+
+    #[inline(always)]
+    fn q4_k<const R: usize>(w: [&[u8; 144]; R], x: &Block256) -> ([i32; R], [i32; R]) {
+        // SAFETY: as above.
+        unsafe { grouped::<D, R, 144>(w, x) }
+    }
+
+    #[inline(always)]
+    fn q5_k<const R: usize>(w: [&[u8; 176]; R], x: &Block256) -> ([i32; R], [i32; R]) {
+        // SAFETY: as above.
+        unsafe { grouped::<D, R, 176>(w, x) }
+    }
+
+    #[inline(always)]
+    fn q6_k<const R: usize>(w: [&[u8; 210]; R], x: &Block256) -> [i32; R] {
+        // SAFETY: as above.
+        unsafe {
+            let zero = _mm256_setzero_si256();
+            let masks = spread();
+            let x_sums: &[u8; 32] = &*x.sums.as_ptr().cast();
+            let x_sums = load(x_sums);
+            // Scales of even groups of 16, then of odd ones.
+            let apart = _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
+            totals(each(w, zero, |w| {
+                let scales = load_half(&w[192..]);
+                // Values are less 32.
+                let less = _mm256_madd_epi16(_mm256_cvtepi8_epi16(scales), x_sums);
+                let scales = _mm256_cvtepi8_epi16(_mm_shuffle_epi8(scales, apart));
+                let mut parts = [zero, _mm256_sub_epi32(zero, _mm256_slli_epi32::<5>(less))];
+                for group in 0..8 {
+                    let (half, part) = (group / 4, group % 4);
+                    let four = load(chunk(w, half * 64 + part % 2 * 32));
+                    let four = if part < 2 { four } else { _mm256_srli_epi16::<4>(four) };
+                    let four = _mm256_and_si256(four, _mm256_set1_epi8(15));
+                    let two = load(chunk(w, 128 + half * 32));
+                    let two = shift(two, 4 - 2 * part as i32);
+                    let two = _mm256_and_si256(two, _mm256_set1_epi8(0x30));
+                    let q = _mm256_or_si256(four, two);
+                    let products = _mm256_maddubs_epi16(q, load_signed(&x.qs, group * 32));
+                    let scale = _mm256_shuffle_epi8(scales, load(&masks[group]));
+                    parts[group % 2] = D::pairs(parts[group % 2], products, scale);
+                }
+                _mm256_add_epi32(parts[0], parts[1])
+            }))
+        }
     }
 
     #[inline(always)]
     fn halves<const R: usize>(bits: [u16; R]) -> [f32; R] {
         let mut values = [0.0; R];
-        // SAFETY: as above.
+        // SAFETY: as above; eight numbers are loaded and stored where there are eight.
         unsafe {
             if R == 8 {
                 let bits = _mm_loadu_si128(bits.as_ptr().cast());
@@ -193,79 +346,6 @@ impl<D: Dot> Isa for X86<D> {
             }
         }
         values
-    }
-
-    #[inline(always)]
-    fn q8_0(w: &[u8; 34], x: &Block32) -> __m256i {
-        // SAFETY: only below functions that enable the features of `D`.
-        unsafe {
-            let (w, x, zero) = (load(chunk(w, 2)), load_signed(&x.qs, 0), _mm256_setzero_si256());
-            if D::WHOLE {
-                // More by 128 in each product.
-                D::bytes(zero, _mm256_xor_si256(w, _mm256_set1_epi8(-128)), x)
-            } else {
-                D::bytes(zero, _mm256_abs_epi8(w), _mm256_sign_epi8(x, w))
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn q4_0(w: &[u8; 18], x: &Block32) -> __m256i {
-        // SAFETY: as above.
-        unsafe {
-            let both = load_half(&w[2..]);
-            let q = _mm256_set_m128i(_mm_srli_epi16::<4>(both), both);
-            let q = _mm256_and_si256(q, _mm256_set1_epi8(15));
-            D::bytes(_mm256_setzero_si256(), q, load_signed(&x.qs, 0))
-        }
-    }
-
-    #[inline(always)]
-    fn q4_k(w: &[u8; 144], x: &Block256) -> (__m256i, __m256i) {
-        // SAFETY: as above.
-        unsafe { grouped::<D>(chunk(w, 4), None, chunk(w, 16), x) }
-    }
-
-    #[inline(always)]
-    fn q5_k(w: &[u8; 176], x: &Block256) -> (__m256i, __m256i) {
-        // SAFETY: as above.
-        unsafe { grouped::<D>(chunk(w, 4), Some(chunk(w, 16)), chunk(w, 48), x) }
-    }
-
-    #[inline(always)]
-    fn q6_k(w: &[u8; 210], x: &Block256) -> __m256i {
-        // SAFETY: as above.
-        unsafe {
-            // Scales of even groups of 16, then of odd ones.
-            let scales = load_half(&w[192..]);
-            let in_order = _mm256_cvtepi8_epi16(scales);
-            let apart = _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
-            let scales = _mm256_cvtepi8_epi16(_mm_shuffle_epi8(scales, apart));
-            // Values are less 32.
-            let sums: &[u8; 32] = &*x.sums.as_ptr().cast();
-            let less = _mm256_madd_epi16(in_order, load(sums));
-            let mut sum = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32::<5>(less));
-            for group in 0..8 {
-                let (half, part) = (group / 4, group % 4);
-                let four = load(chunk(w, half * 64 + part % 2 * 32));
-                let four = if part < 2 { four } else { _mm256_srli_epi16::<4>(four) };
-                let four = _mm256_and_si256(four, _mm256_set1_epi8(15));
-                let two = load(chunk(w, 128 + half * 32));
-                let two = match part {
-                    0 => _mm256_slli_epi16::<4>(two),
-                    1 => _mm256_slli_epi16::<2>(two),
-                    2 => two,
-                    _ => _mm256_srli_epi16::<2>(two),
-                };
-                let two = _mm256_and_si256(two, _mm256_set1_epi8(0x30));
-                let q = _mm256_or_si256(four, two);
-                let products = _mm256_maddubs_epi16(q, load_signed(&x.qs, group * 32));
-                let scale =
-                    _mm256_shuffle_epi8(scales, _mm256_set1_epi16(0x100 + 0x202 * group as i16));
-                sum = D::pairs(sum, products, scale);
-            }
-            sum
-        }
     }
 
     #[inline(always)]
