@@ -46,7 +46,7 @@ fn missing_and_foreign_files_are_refused() {
 fn files_that_may_not_be_read_are_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     let file = Temp::new("secret", &llama().bytes());
-    fs::set_permissions(file.file(), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(file.file(), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(file.file()).is_ok() {
         eprintln!("skipped: this user reads everything");
         return;
