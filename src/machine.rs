@@ -10,8 +10,8 @@ use crate::topology::{Quota, Settings, Topology, Usable, Watch, Width};
 use log::Level;
 use std::time::Duration;
 
-/// How long a reading of the quota is good for. Reading costs 20 µs, and a new
-/// quota acts by periods of 100 ms.
+/// How long a reading of the quota is good for: a new one acts by periods of 100 ms
+/// (MEASUREMENTS, "mask and quota").
 const QUOTA_IS_GOOD_FOR: Duration = Duration::from_millis(100);
 
 /// Takes what there is to log.
@@ -72,7 +72,7 @@ impl Plan {
     /// thread does this for longer than `patience` (or did when this process was
     /// forked off). One at a time, so that nobody acts on an older reading later.
     ///
-    /// Takes 1 µs, and 20 µs more where the quota is read; allocates.
+    /// Some system calls (MEASUREMENTS, "mask and quota"); allocates.
     pub(crate) fn usable_now(&self, patience: Duration, then: &mut dyn FnMut(Usable)) {
         let Some(system) = &self.system else { return };
         let Some(mut system) = system.try_lock_for(patience) else { return };

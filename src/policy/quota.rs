@@ -12,7 +12,7 @@ use crate::topology::Quota;
 use std::time::Duration;
 
 /// On and off once in this time: far less than the period of a quota (100 ms by
-/// default), and long against the 60 µs that a sleep is late.
+/// default), and long against what a sleep is late (MEASUREMENTS, "late sleep").
 const CYCLE: Duration = Duration::from_millis(4);
 /// In CPUs: left for the rest of the process, and for what is measured late.
 const RESERVE: f64 = 0.07;

@@ -22,8 +22,8 @@ use super::absence::Absence;
 use crate::sync::Instant;
 use std::time::Duration;
 
-/// The CPU is given away after running for so long: less than a slice, which is
-/// 0.7 ms at the least where nobody has tuned it.
+/// The CPU is given away after running for so long: less than the shortest slice
+/// (MEASUREMENTS, "slice").
 const TURN: Duration = Duration::from_micros(300);
 /// For so long. The neighbour may keep it for the rest of a slice of its own.
 const AWAY: Duration = Duration::from_micros(100);

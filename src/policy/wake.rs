@@ -1,7 +1,7 @@
 //! When sleepers are worth waking.
 //!
-//! A wake costs its caller a system call and serves regions from some 50 µs
-//! later on. So callers run sleepers' slots themselves, add up what that takes,
+//! A wake costs its caller a system call, and the woken come later (MEASUREMENTS,
+//! "wake"). So callers run sleepers' slots themselves, add up what that takes,
 //! and wake when it reaches the cost of a wake: never twice what the best choice
 //! would have cost (ski rental). One region must not be judged alone: a token is
 //! some 200 small ones, none of which is worth a wake.
@@ -13,8 +13,8 @@ use std::time::Duration;
 /// that comes and goes is not worth a wake however often it comes.
 const FORGET: Duration = Duration::from_millis(1);
 
-/// Until one has been measured: the middle of what virtual machines show for a
-/// futex wake with a sleeper (MEASUREMENTS, "floors").
+/// Until one has been measured: the middle of what virtual machines show
+/// (MEASUREMENTS, "wake").
 const COST: Duration = Duration::from_micros(15);
 
 /// What callers of one pool have spent on sleepers' slots since the last wake.

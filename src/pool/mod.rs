@@ -43,14 +43,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use team::Team;
 
-/// A worker that refreshes the width is waited for: it takes 20 µs, and more only
-/// if it loses its CPU meanwhile.
+/// A worker that refreshes the width is waited for: it takes long only if it loses
+/// its CPU meanwhile.
 const REFRESH_PATIENCE: Duration = Duration::from_millis(10);
 
-/// Multiply-adds per nanosecond that a work hint is converted with: one op in
-/// 0.05 ns is what an int8 or f32 dot product in cache takes on a server core
-/// of 2023. Slower kernels fork a little later than they could, which costs
-/// less than a fork.
+/// Multiply-adds per nanosecond that a work hint is converted with: those of a good
+/// kernel in cache (MEASUREMENTS, "multiply-add"). Slower kernels fork a little later
+/// than they could, which costs less than a fork.
 const OPS_PER_NS: u64 = 20;
 
 /// A team of workers for fork-join regions; the calling thread is one of them.
@@ -141,8 +140,8 @@ impl Pool {
     }
 
     /// Hint: work is coming. Sleeping workers get up and spin for a window, so
-    /// that the next region finds them. Costs the caller one wake (8 to 35 µs
-    /// on virtual machines) if somebody sleeps, some ns if not.
+    /// that the next region finds them. Costs the caller one wake, a system call, if
+    /// somebody sleeps; next to nothing if not.
     ///
     /// ```
     /// let pool = rowpool::Pool::new(2)?;

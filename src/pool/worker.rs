@@ -15,7 +15,7 @@ use std::time::Duration;
 const EAGER_LOOKS: u32 = if cfg!(loom) { 0 } else { 16 };
 
 /// A worker that is about to park reads mask and quota again, at most this often:
-/// that takes some 20 µs, and a quota acts by periods of 100 ms.
+/// a quota acts by periods of 100 ms.
 const REFRESH: Duration = Duration::from_millis(100);
 
 /// So does one that has not parked for so many slots.
