@@ -54,7 +54,12 @@ const OPS_PER_NS: u64 = 20;
 
 /// A team of workers for fork-join regions; the calling thread is one of them.
 ///
-/// One region runs at a time. A second caller waits for its turn; a call from
+/// One region runs at a time: a second caller waits, first come first served, and
+/// slot numbers are unique among the threads that run slots. One case is apart: a
+/// caller that has waited while every thread of the open region slept (by the
+/// system's account, for 20 ms; a slot may be waiting for a lock which this very
+/// caller holds) runs its region inline. Who must never overlap, not even then,
+/// keeps scratch per slot by the `_init` shapes, or a mutex around the pool. A call from
 /// inside a region, of this or of another pool, runs inline on its thread.
 /// Rows are split statically and never between slots, so that results are
 /// bitwise the same at every width. After a region the workers spin for
