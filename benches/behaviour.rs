@@ -21,7 +21,8 @@ use support::{ms, rounds, short, time, wanted};
 
 fn main() {
     published::set_up();
-    let parts: [(&str, fn() -> Vec<Row>); 4] = [
+    type Part = fn() -> Vec<Row>;
+    let parts: [(&str, Part); 4] = [
         ("drop", dropping),
         ("after_a_gap", after_a_gap),
         ("S13_window", window),

@@ -13,7 +13,6 @@ use dots::ENGINES;
 use rowpool::gemv::{self, Format, Input, Matrix};
 use rowpool::Pool;
 use std::hint::black_box;
-use support::rounds::alternate;
 use support::stats::median;
 
 const COLS: usize = 4096;
@@ -69,7 +68,7 @@ fn row(format: Format, bytes: &[u8], pool: &Pool, rounds: usize) {
         .filter_map(|(name, engine)| Some((*name, engine(format, &values)?)))
         .collect();
     let names = ["reading", "rowpool"].into_iter().chain(dots.iter().map(|(name, _)| *name));
-    let series = alternate(rounds, 2 + dots.len(), |way| {
+    let mut turn = |way: usize| {
         let begun = std::time::Instant::now();
         for w in bytes.chunks_exact(len) {
             match way {
@@ -87,11 +86,16 @@ fn row(format: Format, bytes: &[u8], pool: &Pool, rounds: usize) {
             }
         }
         begun.elapsed().as_secs_f64()
-    });
-    let speeds: Vec<f64> = series
-        .iter()
-        .map(|series| bytes.len() as f64 / 1e9 / median(&series.figures(|time| *time)))
-        .collect();
+    };
+    let ways = 2 + dots.len();
+    let mut times = vec![Vec::new(); ways];
+    for round in 0..rounds {
+        for way in (0..ways).map(|way| (way + round) % ways) {
+            times[way].push(turn(way));
+        }
+    }
+    let speed = |times: &Vec<f64>| bytes.len() as f64 / 1e9 / median(times);
+    let speeds: Vec<f64> = times.iter().map(speed).collect();
     print!("{:5} T = {}", format.name(), pool.num_threads());
     for (name, speed) in names.zip(&speeds) {
         print!("  {name} {speed:.1} ({:.2})", speed / speeds[0]);

@@ -97,9 +97,9 @@ fn main() {
     // As they stand in a layer: q, k, v; out; gate, up; down.
     let (qkv, gate_up) = (0..3, 4..6);
     for (name, ways, ops) in [
-        ("qkv", &WAYS[..4], &[qkv.clone()][..]),
-        ("gate_up", &WAYS[..4], &[gate_up.clone()]),
-        ("layer", &WAYS, &[qkv, 3..4, gate_up, 6..7]),
+        ("qkv", &WAYS[..4], std::slice::from_ref(&qkv)),
+        ("gate_up", &WAYS[..4], std::slice::from_ref(&gate_up)),
+        ("layer", &WAYS, &[qkv.clone(), 3..4, gate_up.clone(), 6..7]),
     ] {
         if wanted(name) {
             rows.extend(compare(name, ways, ops));

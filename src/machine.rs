@@ -10,8 +10,8 @@ use crate::topology::{Quota, Settings, Topology, Usable, Watch, Width};
 use log::Level;
 use std::time::Duration;
 
-/// How long a reading of the quota is good for. Reading costs 20 µs, and a new
-/// quota acts by periods of 100 ms.
+/// How long a reading of the quota is good for: a new one acts by periods of 100 ms
+/// (MEASUREMENTS, "mask and quota").
 const QUOTA_IS_GOOD_FOR: Duration = Duration::from_millis(100);
 
 /// Takes what there is to log.
@@ -67,21 +67,22 @@ impl Plan {
         Plan { topology, width, system }
     }
 
-    /// CPUs that the process may use now: its mask is read again by each call,
-    /// its quota seldom. `None` while another thread does it, or did when this
-    /// process was forked off: no news.
+    /// Hands on what CPUs the process may use now: its mask is read again by each
+    /// call, its quota seldom. Nothing where the facts were given, or where another
+    /// thread does this for longer than `patience` (or did when this process was
+    /// forked off). One at a time, so that nobody acts on an older reading later.
     ///
-    /// Takes 1 µs, and 20 µs more where the quota is read. No lock of others and
-    /// no foreign code; allocates.
-    pub(crate) fn usable_now(&self) -> Option<Usable> {
-        let Some(system) = &self.system else { return Some(self.usable_at_first()) };
-        let system = &mut *system.try_lock_for(Duration::ZERO)?;
+    /// Some system calls (MEASUREMENTS, "mask and quota"); allocates.
+    pub(crate) fn usable_now(&self, patience: Duration, then: &mut dyn FnMut(Usable)) {
+        let Some(system) = &self.system else { return };
+        let Some(mut system) = system.try_lock_for(patience) else { return };
+        let system = &mut *system;
         let now = Instant::now();
         if now.saturating_duration_since(system.read) >= QUOTA_IS_GOOD_FOR {
             system.read = now;
             system.quota = system.watch.quota(&self.topology);
         }
-        Some(Usable { allowed: Watch::allowed(&self.topology), quota: system.quota })
+        then(Usable { allowed: Watch::allowed(&self.topology), quota: system.quota });
     }
 
     /// As it was when the plan was made.

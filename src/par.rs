@@ -18,7 +18,7 @@ pub use crate::shapes::{
     collect::{map_collect, try_map_collect},
     indices::{for_each_index, for_each_index_init},
     join::{join, join3},
-    pairs::{for_each_chunk2, for_each_row2},
+    pairs::for_each_chunk2,
     reduce::reduce,
     rows::for_each_row,
 };

@@ -13,6 +13,7 @@ pub(crate) use {
 };
 
 #[cfg(loom)]
+#[path = "../tests/loom/sync.rs"]
 pub(crate) mod model;
 #[cfg(loom)]
 pub(crate) use {

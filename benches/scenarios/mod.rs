@@ -6,6 +6,9 @@
 //! used the CPUs is dropped and tried again (the neighbours that a scenario starts
 //! are its own). All fill one table.
 
+// `ablation` uses a part of it.
+#![allow(dead_code)]
+
 pub mod callers;
 pub mod confined;
 pub mod neighbours;

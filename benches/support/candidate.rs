@@ -1,7 +1,7 @@
 //! rowpool, and what needs no crate: serial code, scoped threads, the yardstick.
 
 use super::fork::{candidate, Candidate, Common, Fork, Pool, Shared};
-use super::token::{ForEachRow, RowFn, Token};
+use super::token::Token;
 use super::yardstick::Yardstick;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Runs everything on the caller.
 pub const SERIAL: Candidate = Candidate { threads: 1, ..candidate!("serial", |_| Serial) };
 
-struct Serial;
+pub struct Serial;
 impl Pool for Serial {
     fn width(&self) -> usize {
         1
@@ -79,11 +79,10 @@ pub fn columns(ops: usize, rows: usize) -> usize {
     (if ops == 0 { 256_000 } else { ops }).div_ceil(rows)
 }
 
-/// The token by `rowpool::gemv`.
-pub const GEMV: Candidate = candidate!("rowpool::gemv", |threads| Gemv(rowpool(threads)));
+/// A pool with another way to run a step of the token.
+pub struct Stepped<P>(pub P, pub fn(&mut P, &mut Token));
 
-struct Gemv(rowpool::Pool);
-impl Pool for Gemv {
+impl<P: Pool> Pool for Stepped<P> {
     fn width(&self) -> usize {
         self.0.width()
     }
@@ -93,34 +92,28 @@ impl Pool for Gemv {
     }
 
     fn step(&mut self, token: &mut Token) {
-        token.by_gemv(&self.0);
+        (self.1)(&mut self.0, token);
     }
 }
 
+/// The token by `rowpool::gemv`.
+pub const GEMV: Candidate =
+    candidate!("rowpool::gemv", |threads| Stepped(rowpool(threads), |pool, token| token
+        .by_gemv(pool)));
+/// One region for the whole token, in which each thread does its rows of all the
+/// matrices: what no pool can beat.
+pub const LIMIT: Candidate =
+    candidate!("limit (no regions)", |threads| Stepped(Yardstick::new(threads), |pool, token| {
+        token.limit(pool)
+    }));
 /// The token by a closure for each row, as ferrox calls its pool: hence by the
 /// kernel of one row, which is slower.
-pub struct ByRow(pub ForEachRow);
-pub const SERIAL_BY_ROW: Candidate = candidate!("serial, by row", |_| ByRow(|rows, _, f| {
-    rows.iter_mut().enumerate().for_each(|(row, out)| f(row, out));
-}));
+pub const SERIAL_BY_ROW: Candidate =
+    candidate!("serial, by row", |_| Stepped(Serial, |_, token| token
+        .by_row(|rows, _, f| rows.iter_mut().enumerate().for_each(|(i, y)| f(i, y)))));
 pub const ROWPOOL_BY_ROW: Candidate =
-    candidate!("rowpool::threads, by row", |_| ByRow(|rows: &mut [f32], cols, f: RowFn<'_>| {
-        rowpool::threads::for_each_row(rows, rows.len(), cols, f);
-    }));
-
-impl Pool for ByRow {
-    fn width(&self) -> usize {
-        1
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        (self.0)(&mut [0.0], columns(0, 1), &|at, _| slot(at));
-    }
-
-    fn step(&mut self, token: &mut Token) {
-        token.by_row(self.0);
-    }
-}
+    candidate!("rowpool::threads, by row", |_| Stepped(Serial, |_, token| token
+        .by_row(|rows, cols, f| rowpool::threads::for_each_row(rows, rows.len(), cols, f))));
 
 /// The bare spin pool.
 pub const YARDSTICK: Candidate =
@@ -129,26 +122,6 @@ pub const YARDSTICK_COMMON: Common = Common {
     name: "yardstick, a mutex around it",
     open: |body| body(&Mutex::new(Yardstick::new(YARDSTICK.threads))),
 };
-
-/// One region for the whole token, in which each thread does its rows of all the
-/// matrices: what no pool can beat.
-pub const LIMIT: Candidate =
-    candidate!("limit (no regions)", |threads| Limit(Yardstick::new(threads)));
-
-struct Limit(Yardstick);
-impl Pool for Limit {
-    fn width(&self) -> usize {
-        self.0.width()
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, ops: usize, slot: F) {
-        self.0.slots(ops, slot);
-    }
-
-    fn step(&mut self, token: &mut Token) {
-        token.limit(&mut self.0);
-    }
-}
 
 impl Pool for Yardstick {
     fn width(&self) -> usize {

@@ -1,26 +1,29 @@
 //! A CPU quota for some processes: a control group of version 1, removed when
-//! it is dropped and also when the bench is killed.
+//! it is dropped; what a killed bench left behind, when the next one is made.
 
-use super::child::{remove, Child};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub struct Group {
     dir: PathBuf,
-    /// Removes the group where we cannot.
-    _sweeper: Child,
 }
 
 impl Group {
     /// A group of so many hundredths of a CPU; what is missing for it, if so.
     pub fn with_quota(percent: u32) -> Result<Group, String> {
         let mount = hierarchy("cpu").ok_or("no cgroup v1 with the controller `cpu` is mounted")?;
-        let dir = mount.join(format!("rowpool-straggler-{}-{percent}", std::process::id()));
+        let ours = |name: &str| name.starts_with(PREFIX);
+        for old in fs::read_dir(&mount).into_iter().flatten().flatten() {
+            // One that is in use cannot be removed.
+            if old.file_name().to_str().is_some_and(ours) {
+                let _ = fs::remove_dir(old.path());
+            }
+        }
+        let dir = mount.join(format!("{PREFIX}{}-{percent}", std::process::id()));
         let said = |what: &str, error: std::io::Error| format!("{what}: {error}");
-        let sweeper = Child::sweeper(&dir).map_err(|error| said("no child", error))?;
         fs::create_dir(&dir).map_err(|error| said(&dir.display().to_string(), error))?;
-        let group = Group { dir, _sweeper: sweeper };
+        let group = Group { dir };
         for (file, us) in [("cpu.cfs_period_us", PERIOD_US), ("cpu.cfs_quota_us", quota(percent))] {
             fs::write(group.dir.join(file), us.to_string()).map_err(|error| said(file, error))?;
         }
@@ -34,9 +37,18 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        remove(&self.dir);
+        // Children may be about to leave it.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.dir).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        eprintln!("{} could not be removed", self.dir.display());
     }
 }
+
+const PREFIX: &str = "rowpool-bench-";
 
 /// The kernel's default.
 const PERIOD_US: u32 = 100_000;

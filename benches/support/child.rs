@@ -1,10 +1,8 @@
 //! Processes that a bench starts: this program again, in a role. Busy
-//! neighbours are such, turns under a mask or a quota of their own, and who
-//! removes what the bench would leave behind. A child ends with its `Child`, or
-//! with the bench, however that ends.
+//! neighbours are such, and turns under a mask or a quota of their own. A child
+//! ends with its `Child`, or with the bench, however that ends.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,7 +10,6 @@ use std::time::Duration;
 /// What tells a child its role.
 const ROLE: &str = "ROWPOOL_BENCH_ROLE";
 const HOG: &str = "hog";
-const SWEEPER: &str = "sweeper";
 /// What a child says when it is at work.
 const READY: &str = "ready";
 
@@ -22,12 +19,9 @@ pub fn run(role: impl FnOnce(&str)) {
     let Ok(own) = std::env::var(ROLE) else {
         return;
     };
-    if let Some((SWEEPER, dir)) = own.split_once(' ') {
-        sweep(dir.as_ref());
-        std::process::exit(0);
-    }
     std::thread::spawn(|| {
-        orphaned();
+        // Ends when the parent drops this child, or is gone.
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(1);
     });
     match own.split_once(' ') {
@@ -35,11 +29,6 @@ pub fn run(role: impl FnOnce(&str)) {
         _ => role(&own),
     }
     std::process::exit(0);
-}
-
-/// Sleeps until the parent drops this child, or is gone: its input ends then.
-fn orphaned() {
-    let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
 
 /// A busy loop on the `n`th CPU.
@@ -52,30 +41,6 @@ fn hog(n: usize) {
     loop {
         std::hint::black_box(());
     }
-}
-
-/// Removes the directory when the parent is gone.
-fn sweep(dir: &Path) {
-    // Signals from the terminal are for the bench, and reach us too.
-    #[cfg(unix)]
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: an ignored signal has no handler that could do harm.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
-    println!("{READY}");
-    orphaned();
-    remove(dir);
-}
-
-/// Removes a directory that others may be about to leave.
-pub fn remove(dir: &Path) {
-    for _ in 0..100 {
-        if std::fs::remove_dir(dir).is_ok() || !dir.exists() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    eprintln!("{} could not be removed", dir.display());
 }
 
 /// Binds the calling thread, and what it starts, to the `n`th CPU.
@@ -111,13 +76,6 @@ impl Child {
         LIVE.lock().expect("no panic inside").push(process.id());
         let output = process.stdout.take().expect("it is piped");
         Ok(Child { process, output: BufReader::new(output) })
-    }
-
-    /// One that removes `dir` should the bench end before it does so itself.
-    pub fn sweeper(dir: &Path) -> std::io::Result<Child> {
-        let mut child = Child::start(&format!("{SWEEPER} {}", dir.display()))?;
-        child.says();
-        Ok(child)
     }
 
     /// As `start`, with the mask of the `n`th CPU alone; `None` where that cannot
@@ -187,7 +145,7 @@ pub fn cpu() -> Duration {
     live.iter().filter_map(|&id| of_process(id)).sum::<Duration>() + reaped()
 }
 
-#[cfg(unix)]
+/// Of children that have ended.
 fn reaped() -> Duration {
     // SAFETY: all zeros is a value of this plain struct.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -197,11 +155,6 @@ fn reaped() -> Duration {
         Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
     };
     time(usage.ru_utime) + time(usage.ru_stime)
-}
-
-#[cfg(not(unix))]
-fn reaped() -> Duration {
-    Duration::ZERO
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

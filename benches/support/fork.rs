@@ -161,9 +161,12 @@ impl<P: Pool + Send> Shared for Mutex<P> {
     }
 }
 
+/// What is measured on a pool with several callers.
+pub type SharedBody<'a> = &'a mut dyn FnMut(&dyn Shared);
+
 /// A pool for several callers to be measured; as [`Candidate`], at two threads.
 #[derive(Clone, Copy)]
 pub struct Common {
     pub name: &'static str,
-    pub open: fn(&mut dyn FnMut(&dyn Shared)),
+    pub open: fn(SharedBody<'_>),
 }

@@ -3,24 +3,17 @@
 //! is dropped.
 
 use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// CPU time that this process has used.
 pub fn own_cpu() -> Option<Duration> {
-    #[cfg(unix)]
-    return clock(libc::CLOCK_PROCESS_CPUTIME_ID);
-    #[cfg(not(unix))]
-    None
+    clock(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// CPU time that the calling thread has used.
 pub fn thread_cpu() -> Option<Duration> {
-    #[cfg(unix)]
-    return clock(libc::CLOCK_THREAD_CPUTIME_ID);
-    #[cfg(not(unix))]
-    None
+    clock(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 /// CPU time of this process's threads of one name, by the scheduler's account:
@@ -37,7 +30,6 @@ pub fn thread_clocks(name: &str) -> Option<Duration> {
     Some(sum)
 }
 
-#[cfg(unix)]
 pub(super) fn clock(id: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable, and there is nothing else to the call.
@@ -56,9 +48,6 @@ impl Machine {
     /// The root group of cgroup v1 counts in ns; /proc/stat, in ticks. Time
     /// that the hypervisor took away is in /proc/stat alone, and counts too.
     fn read() -> Option<Machine> {
-        if !cfg!(any(target_os = "linux", target_os = "android")) {
-            return None;
-        }
         let ticks = Ticks::parse(&std::fs::read_to_string("/proc/stat").ok()?)?;
         let group = std::fs::read_to_string("/sys/fs/cgroup/cpuacct/cpuacct.usage");
         let group = group.ok().and_then(|ns| ns.trim().parse().ok()).map(Duration::from_nanos);
@@ -141,38 +130,31 @@ pub fn round_trip() -> Option<f64> {
     let &[near, far] = cores.as_slice() else {
         return None;
     };
-    let ball = Arc::new(Line(AtomicU32::new(0)));
-    let last = 2 * TRIPS * batches as u32;
-    let bound = Arc::new(AtomicBool::new(true));
+    let (ball, last) = (Line(AtomicU32::new(0)), 2 * TRIPS * batches as u32);
     // Threads of their own: a bound thread passes its one CPU on to all that it
     // starts, so this one must stay as it is.
-    let player = |core, mine: u32| {
-        let (ball, bound) = (Arc::clone(&ball), Arc::clone(&bound));
-        move || {
-            if !core_affinity::set_for_current(core) {
-                bound.store(false, Ordering::Relaxed);
-            }
-            let mut times = Vec::with_capacity(batches);
-            let mut next = mine;
-            while next < last {
-                let begun = Instant::now();
-                for _ in 0..TRIPS {
-                    while ball.0.load(Ordering::Acquire) != next {
-                        spin_loop();
-                    }
-                    ball.0.store(next + 1, Ordering::Release);
-                    next += 2;
+    let player = &|core, mine: u32| {
+        let bound = core_affinity::set_for_current(core);
+        let (mut times, mut next) = (Vec::with_capacity(batches), mine);
+        while next < last {
+            let begun = Instant::now();
+            for _ in 0..TRIPS {
+                while ball.0.load(Ordering::Acquire) != next {
+                    spin_loop();
                 }
-                times.push(begun.elapsed().as_nanos() as f64 / f64::from(TRIPS));
+                ball.0.store(next + 1, Ordering::Release);
+                next += 2;
             }
-            times
+            times.push(begun.elapsed().as_nanos() as f64 / f64::from(TRIPS));
         }
+        (bound, times)
     };
-    let other = std::thread::spawn(player(far, 1));
-    let times = std::thread::spawn(player(near, 0)).join().ok()?;
-    other.join().ok()?;
+    let ((one, times), (other, _)) = std::thread::scope(|scope| {
+        let [a, b] = [(near, 0), (far, 1)].map(|(core, n)| scope.spawn(move || player(core, n)));
+        Some((a.join().ok()?, b.join().ok()?))
+    })?;
     // The first batch waits for the other thread to start.
-    bound.load(Ordering::Relaxed).then(|| super::stats::median(&times[1..]))
+    (one && other).then(|| super::stats::median(&times[1..]))
 }
 
 /// What two readings of the clock cost, in ns.

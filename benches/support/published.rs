@@ -3,9 +3,8 @@
 
 #![allow(dead_code)]
 
-use crate::support::candidate::{columns, ByRow};
+use crate::support::candidate::{columns, Serial, Stepped};
 use crate::support::fork::{candidate, share, Candidate, Common, Pool, Shared, With};
-use crate::support::token::RowFn;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -120,9 +119,8 @@ impl Pool for Ferrox {
 }
 
 pub const FERROX_BY_ROW: Candidate =
-    candidate!("ferrox threads, by row", |_| ByRow(|rows: &mut [f32], cols, f: RowFn<'_>| {
-        ferrox_core::threads::for_each_row(rows, rows.len(), cols, f);
-    }));
+    candidate!("ferrox threads, by row", |_| Stepped(Serial, |_, token| token
+        .by_row(|rows, cols, f| ferrox_core::threads::for_each_row(rows, rows.len(), cols, f))));
 
 /// Fixes the width of the process-wide pools; before their first use.
 pub fn set_up() {

@@ -51,12 +51,7 @@ impl<T> Series<T> {
 }
 
 /// Runs `rounds` rounds of `turn(0..n)`, beginning with another candidate each
-/// time.
-pub fn alternate<T>(rounds: usize, n: usize, turn: impl FnMut(usize) -> T) -> Vec<Series<T>> {
-    alternate_within(|_| DISTURBED, rounds, n, turn)
-}
-
-/// The same, with the CPU time that others may use during a turn, as a part of
+/// time; `limit` is the CPU time that others may use during a turn, as a part of
 /// one CPU.
 pub fn alternate_within<T>(
     limit: impl Fn(usize) -> f64,

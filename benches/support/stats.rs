@@ -20,11 +20,6 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The mean; NaN for no values.
-pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
 /// A median with the interval that holds the true one in 95 of 100 runs,
 /// whatever the distribution: it lies between two order statistics.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,10 +67,4 @@ pub fn outside(n: usize) -> usize {
         log_term += ((n - heads) as f64 / (heads + 1) as f64).ln();
     }
     0
-}
-
-/// `a / b` round by round, of the rounds that have both.
-pub fn ratios(a: &[Option<f64>], b: &[Option<f64>]) -> Estimate {
-    let both = a.iter().zip(b).filter_map(|(a, b)| Some((*a)? / (*b)?));
-    Estimate::of(&both.collect::<Vec<f64>>())
 }

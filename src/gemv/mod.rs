@@ -126,5 +126,5 @@ pub fn kernels() -> &'static str {
     kernel::chosen().name
 }
 
-/// A multiply-add here in the pool's (0.05 ns).
+/// A multiply-add here in the pool's (`OPS_PER_NS`).
 const OPS: usize = 2;

@@ -1,6 +1,6 @@
 //! How threads wait between two looks, in real time: look, yield, then park or
-//! nap. Windows are never counted in iterations (S13: 3 ms on one CPU, 500 on
-//! another); the clock is read once in 128 looks.
+//! nap. Windows are never counted in iterations, which differ by CPU (S13); the
+//! clock is read once in 128 looks.
 
 use crate::policy::oversubscription::Oversubscription;
 #[cfg(not(loom))]
@@ -22,8 +22,8 @@ pub(super) struct Relax {
 
 #[cfg(not(loom))]
 impl Relax {
-    /// One PAUSE takes 10 to 45 ns on a CPU of the last ten years. Measured once
-    /// per process, in some 10 µs.
+    /// What one PAUSE takes differs by CPU (MEASUREMENTS, "PAUSE"). Measured once
+    /// per process.
     pub(super) fn measured() -> Self {
         const LOOK_EVERY: Duration = Duration::from_nanos(45);
         // No once-cell: a `fork()` child would wait for a parent's thread in it.
@@ -72,7 +72,7 @@ const STRIDE: u32 = 128;
 const SHORT_STRIDE: u32 = 32;
 /// After this long the CPU is offered to others ...
 const YIELD_AFTER: Duration = Duration::from_micros(50);
-/// ... at most this often: a yield costs 0.2 to 0.5 µs, in which no look is taken.
+/// ... at most this often: during a yield no look is taken (MEASUREMENTS, "yield").
 #[cfg(not(loom))]
 const YIELD_EVERY: Duration = Duration::from_micros(20);
 /// A pause this long between two readings means that somebody else ran here.

@@ -7,7 +7,7 @@ use crate::policy::quota::QuotaShare;
 use crate::policy::spin::SpinWindow;
 use crate::policy::Policy;
 use crate::sync::AtomicBool;
-use crate::topology::Topology;
+use crate::topology::{Reason, Topology};
 use log::Level;
 use std::fmt;
 use std::io;
@@ -109,6 +109,7 @@ pub struct PoolBuilder {
     keep_worker_qos: bool,
     keep_caller_qos: Option<bool>,
     topology: Option<Topology>,
+    inherit_priority: bool,
     without: Vec<Policy>,
 }
 
@@ -122,6 +123,37 @@ impl fmt::Debug for PoolBuilder {
             .field("strict", &self.strict)
             .field("without", &self.without)
             .finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// A pool of `width` threads, the caller among them; 0 means the default
+    /// width ([`threads::resolve_gemv_threads`](crate::threads::resolve_gemv_threads)).
+    ///
+    /// Threads that the system refuses are gone without: see
+    /// [`num_threads`](Self::num_threads), and [`PoolBuilder::strict`].
+    ///
+    /// # Errors
+    /// [`BuildError::TooWide`] above 512.
+    ///
+    /// ```
+    /// assert!(rowpool::Pool::new(0)?.num_threads() >= 1);
+    /// assert!(rowpool::Pool::new(513).is_err());
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn new(width: usize) -> Result<Pool, BuildError> {
+        Pool::builder().width(width).build()
+    }
+
+    /// A pool with settings.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).thread_name("gemv").build()?;
+    /// assert_eq!(pool.num_threads(), 2);
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn builder() -> PoolBuilder {
+        PoolBuilder::default()
     }
 }
 
@@ -267,6 +299,20 @@ impl PoolBuilder {
         self
     }
 
+    /// Whether workers keep the scheduling policy and nice value of the thread that
+    /// builds the pool (Linux, Android). By default they are ordinary threads with
+    /// the process's own nice value, where the system allows that; where it does
+    /// not, [`Pool::reason`] says so.
+    ///
+    /// ```
+    /// let pool = rowpool::Pool::builder().width(2).inherit_priority(true).build()?;
+    /// # Ok::<(), rowpool::BuildError>(())
+    /// ```
+    pub fn inherit_priority(mut self, inherit: bool) -> Self {
+        self.inherit_priority = inherit;
+        self
+    }
+
     /// Switches a policy off, as `ROWPOOL_WITHOUT` does: for who hunts a fault, or
     /// measures what it gains. Results are the same without any of them.
     ///
@@ -309,11 +355,19 @@ impl PoolBuilder {
             plan.width.threads = 1;
         }
         let threads = plan.width.threads;
-        note(Level::Debug, format!("rowpool: {}", plan.width.reason));
+        let mut level = Level::Debug;
+        let stuck = crate::sys::stuck_at_nice().filter(|_| threads > 1 && !self.inherit_priority);
+        if let Some(nice) = stuck {
+            let width = Box::new(plan.width.reason);
+            plan.width.reason = Reason::StuckAtNice { width, nice };
+            level = Level::Warn;
+        }
+        note(level, format!("rowpool: {}", plan.width.reason));
         let named = machine::policies(&mut note);
         let weights = plan.weights();
         let weighted = weights.is_some();
-        let quota = plan.usable_at_first().quota.and_then(QuotaShare::new);
+        let usable = plan.usable_at_first();
+        let quota = usable.quota.and_then(QuotaShare::new);
         let plan = Arc::new(plan);
         let reader = Arc::clone(&plan);
         let team = Team::new(Setup {
@@ -322,7 +376,7 @@ impl PoolBuilder {
             policies: self.without.iter().fold(named, |on, &policy| on.without(policy)),
             weights,
             quota,
-            usable: ReadUsable(Box::new(move || reader.usable_now())),
+            usable: ReadUsable(Box::new(move |patience, then| reader.usable_now(patience, then))),
         });
         let pin = self.pin.unwrap_or_else(machine::pin_by_default);
         let mut pool = Pool {
@@ -343,11 +397,14 @@ impl PoolBuilder {
                     let text =
                         format!("only {slot} of {threads} threads could be created: {error}");
                     notes.add(Level::Warn, format!("rowpool: {text}"));
+                    pool.team.set_most(slot);
                     break;
                 }
             }
         }
-        pool.team.refresh();
+        if threads > 1 {
+            pool.team.fit_to(usable);
+        }
         Ok(pool)
     }
 
@@ -364,11 +421,16 @@ impl PoolBuilder {
         }
         let team = Arc::clone(team);
         let hook = self.on_start.clone();
-        let raise = !self.keep_worker_qos;
+        let (raise, inherit) = (!self.keep_worker_qos, self.inherit_priority);
+        // From its first instruction on.
+        let _blocked = crate::sys::BlockedForNew::new();
         thread.spawn(move || {
             context::mark_worker(Arc::as_ptr(&team) as usize);
             // A logger's panic, for one.
             caught(|| {
+                if !inherit {
+                    crate::sys::adopt_process_priority();
+                }
                 binding.apply(slot);
                 if raise {
                     crate::sys::raise_worker_qos(slot);

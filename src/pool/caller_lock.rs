@@ -15,8 +15,10 @@
 //! handoff. Strict handoff would idle the pool for a wake after every region
 //! (MEASUREMENTS, "many callers").
 
+use super::caller_queue::{Queue, Still, AFTER_REGION, AFTER_STEP, NOTHING};
 use super::failpoint::{planted, Fault};
-use crate::sync::{AtomicU32, Condvar, Line, Mutex, Ordering, UnsafeCell};
+use crate::sync::{sleep, spin_loop, AtomicU32, Instant, Line, MutexGuard, Ordering, UnsafeCell};
+use std::time::Duration;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -29,7 +31,7 @@ const KIND_BITS: u32 = 2;
 #[derive(Debug)]
 pub(super) struct CallerLock<T> {
     line: Line<Words>,
-    queue: Line<queue::Queue>,
+    queue: Line<Queue>,
     state: UnsafeCell<T>,
 }
 
@@ -81,7 +83,7 @@ impl<T> CallerLock<T> {
                 holder: AtomicU32::new(0),
                 scopes: AtomicU32::new(0),
             }),
-            queue: Line::new(queue::Queue::default()),
+            queue: Line::new(Queue::default()),
             state: UnsafeCell::new(state),
         }
     }
@@ -160,7 +162,7 @@ impl<'a, T> CallerGuard<'a, T> {
         std::mem::forget(self);
         lock.moved();
         // Relaxed: see `demand`.
-        if lock.line.demand.load(Ordering::Relaxed) == queue::AFTER_STEP {
+        if lock.line.demand.load(Ordering::Relaxed) == AFTER_STEP {
             return lock.hand_off();
         }
         // Release, to `take_from`: as in giving.
@@ -199,190 +201,82 @@ impl<T> Drop for CallerGuard<'_, T> {
     }
 }
 
-mod queue {
-    //! Who finds the lock held queues for a mutex that hands itself on in order;
-    //! its holder is the head, who alone watches the word.
+/// How long a scope of steps may keep others waiting.
+const PATIENCE: Duration = Duration::from_millis(20);
+const SPIN: Duration = Duration::from_micros(5);
+/// The first nap of the head, and the longest: each is twice as long as the
+/// one before, since waking takes the CPU from somebody who works.
+const NAP: Duration = Duration::from_micros(50);
+const LONGEST_NAP: Duration = Duration::from_micros(800);
+/// A handoff notifies; this bounds what a missed one can cost.
+const SLEEP: Duration = Duration::from_millis(1);
 
-    use super::*;
-    use crate::sync::{sleep, spin_loop, Instant, MutexGuard};
-    use std::time::Duration;
-
-    /// Demands.
-    const NOTHING: u32 = 0;
-    const AFTER_REGION: u32 = 1;
-    pub(super) const AFTER_STEP: u32 = 2;
-
-    #[derive(Debug, Default)]
-    pub(super) struct Queue {
-        /// Held by the head while it waits; the others queue for it.
-        head: Mutex<Still>,
-        /// Callers that wait.
-        waiting: AtomicU32,
-        /// What the head sleeps on.
-        bell: Mutex<()>,
-        handed_off: Condvar,
+impl<T> CallerLock<T> {
+    #[cold]
+    fn wait_in_queue(&self, blocked: &dyn Fn(u32) -> bool) -> Option<CallerGuard<'_, T>> {
+        // Relaxed: a count.
+        self.queue.waiting.fetch_add(1, Ordering::Relaxed);
+        let mut head = self.queue.head.lock();
+        let guard = self.wait_as_head(&mut head, blocked);
+        // To who has queued, not to the holder that comes back.
+        MutexGuard::unlock_fair(head);
+        self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
+        guard
     }
 
-    /// A batch: how long a caller may come back for more regions while others
-    /// wait; the longer, the fewer threads have to be woken. It is shared out,
-    /// so that nobody waits for long in a long queue.
-    const BATCH: Duration = Duration::from_millis(8);
-    const LONGEST_BATCH: Duration = Duration::from_millis(4);
-    const SHORTEST_BATCH: Duration = Duration::from_micros(500);
-    /// How long a scope of steps may keep others waiting.
-    const PATIENCE: Duration = Duration::from_millis(20);
-    const SPIN: Duration = Duration::from_micros(5);
-    /// The first nap of the head, and the longest: each is twice as long as the
-    /// one before, since waking takes the CPU from somebody who works.
-    const NAP: Duration = Duration::from_micros(50);
-    const LONGEST_NAP: Duration = Duration::from_micros(800);
-    /// A handoff notifies; this bounds what a missed one can cost.
-    const SLEEP: Duration = Duration::from_millis(1);
-    /// A region of which nobody runs at so many looks in a row, so far apart, is
-    /// taken to wait for its own waiter.
-    const LOOKS: u32 = if cfg!(loom) { 1 } else { 4 };
-    const APART: Duration = Duration::from_millis(5);
-
-    /// Since when nothing has moved. Handed from head to head.
-    #[derive(Debug, Default)]
-    struct Still {
-        moves: u32,
-        looked: Option<Instant>,
-        looks: u32,
-    }
-
-    impl Still {
-        /// Whether that has been so for long.
-        fn for_long(&mut self, moves: u32, now: Instant, blocked: impl FnOnce() -> bool) -> bool {
-            let Some(looked) = self.looked.filter(|_| self.moves == moves) else {
-                *self = Still { moves, looked: Some(now), looks: 0 };
-                return false;
-            };
-            if now.saturating_duration_since(looked) >= APART {
-                self.looked = Some(now);
-                self.looks = if blocked() { self.looks.saturating_add(1) } else { 0 };
-            }
-            self.looks >= LOOKS
-        }
-    }
-
-    impl Queue {
-        pub(super) fn notify(&self) {
-            drop(self.bell.lock());
-            self.handed_off.notify_one();
-        }
-
-        fn batch(&self) -> Duration {
-            // Relaxed: an estimate.
-            let waiting = self.waiting.load(Ordering::Relaxed).max(1);
-            (BATCH / waiting).clamp(SHORTEST_BATCH, LONGEST_BATCH)
-        }
-    }
-
-    impl<T> CallerLock<T> {
-        #[cold]
-        pub(super) fn wait_in_queue(
-            &self,
-            blocked: &dyn Fn(u32) -> bool,
-        ) -> Option<CallerGuard<'_, T>> {
-            // Relaxed: a count.
-            self.queue.waiting.fetch_add(1, Ordering::Relaxed);
-            let mut head = self.queue.head.lock();
-            let guard = self.wait_as_head(&mut head, blocked);
-            // To who has queued, not to the holder that comes back.
-            MutexGuard::unlock_fair(head);
-            self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
-            guard
-        }
-
-        fn wait_as_head(
-            &self,
-            still: &mut Still,
-            blocked: &dyn Fn(u32) -> bool,
-        ) -> Option<CallerGuard<'_, T>> {
-            let begun = Instant::now();
-            let mut nap = NAP;
-            loop {
-                let now = Instant::now();
-                let waited = now.saturating_duration_since(begun);
-                if let Some(guard) = self.take_as_head(waited) {
-                    self.demand(NOTHING);
-                    return Some(guard);
-                }
-                // Relaxed, both: only whether one changes matters; a number.
-                let moves = self.line.moves.load(Ordering::Relaxed);
-                let holder = || self.line.holder.load(Ordering::Relaxed);
-                if still.for_long(moves, now, || blocked(holder())) {
-                    self.demand(NOTHING);
-                    // A handoff may have come just now. If it comes later still,
-                    // the next caller finds the word HANDOFF, queues and takes it
-                    // as the head.
-                    return self.take_from(HANDOFF);
-                }
-                if waited < SPIN {
-                    spin_loop();
-                } else if waited < self.queue.batch() {
-                    sleep(nap);
-                    nap = (nap * 2).min(LONGEST_NAP);
-                } else {
-                    self.demand(if waited < PATIENCE { AFTER_REGION } else { AFTER_STEP });
-                    let mut bell = self.queue.bell.lock();
-                    // Relaxed: taking it orders.
-                    if self.line.word.load(Ordering::Relaxed) == HELD {
-                        self.queue.handed_off.wait_for(&mut bell, SLEEP);
-                    }
-                }
-            }
-        }
-
-        fn take_as_head(&self, waited: Duration) -> Option<CallerGuard<'_, T>> {
-            let taken = self.take_from(FREE).or_else(|| self.take_from(HANDOFF));
-            if taken.is_some() || waited < PATIENCE {
-                return taken;
-            }
-            // Relaxed: taking it orders.
-            let word = self.line.word.load(Ordering::Relaxed);
-            let kept = word & KEPT == KEPT || planted(Fault::BargeIntoStep);
-            kept.then(|| self.take_from(word)).flatten()
-        }
-
-        fn demand(&self, what: u32) {
-            // Relaxed: a wish; who misses it sees it after the next region.
-            self.line.demand.store(what, Ordering::Relaxed);
-        }
-    }
-
-    #[cfg(all(test, not(loom)))]
-    mod tests {
-        use super::*;
-
-        const MS: Duration = Duration::from_millis(1);
-
-        #[test]
-        fn only_what_stands_still_for_long_is_given_up() {
+    fn wait_as_head(
+        &self,
+        still: &mut Still,
+        blocked: &dyn Fn(u32) -> bool,
+    ) -> Option<CallerGuard<'_, T>> {
+        let begun = Instant::now();
+        let mut nap = NAP;
+        loop {
             let now = Instant::now();
-            let mut still = Still::default();
-            let mut look =
-                |ms: u32, moves, blocked| still.for_long(moves, now + ms * MS, || blocked);
-            for ms in 0..20 {
-                assert!(!look(ms, 7, true), "after {ms} ms");
+            let waited = now.saturating_duration_since(begun);
+            if let Some(guard) = self.take_as_head(waited) {
+                self.demand(NOTHING);
+                return Some(guard);
             }
-            assert!(look(20, 7, true));
-            assert!(look(21, 7, true), "the next head waits no longer");
-            assert!(!look(22, 8, true), "somebody has moved");
-            for ms in 23..400 {
-                assert!(!look(ms, 8, ms % 20 != 2), "somebody ran after {ms} ms");
+            // Relaxed, both: only whether one changes matters; a number.
+            let moves = self.line.moves.load(Ordering::Relaxed);
+            let holder = || self.line.holder.load(Ordering::Relaxed);
+            if still.for_long(moves, now, || blocked(holder())) {
+                self.demand(NOTHING);
+                // A handoff may have come just now. If it comes later still,
+                // the next caller finds the word HANDOFF, queues and takes it
+                // as the head.
+                return self.take_from(HANDOFF);
             }
-            assert!(!look(3, 9, true), "a clock that steps back");
+            if waited < SPIN {
+                spin_loop();
+            } else if waited < self.queue.batch() {
+                sleep(nap);
+                nap = (nap * 2).min(LONGEST_NAP);
+            } else {
+                self.demand(if waited < PATIENCE { AFTER_REGION } else { AFTER_STEP });
+                let mut bell = self.queue.bell.lock();
+                // Relaxed: taking it orders.
+                if self.line.word.load(Ordering::Relaxed) == HELD {
+                    self.queue.handed_off.wait_for(&mut bell, SLEEP);
+                }
+            }
         }
+    }
 
-        #[test]
-        fn a_batch_is_shared_out() {
-            let queue = Queue::default();
-            for (waiting, batch) in [(0, 4_000), (2, 4_000), (4, 2_000), (64, 500)] {
-                queue.waiting.store(waiting, Ordering::Relaxed);
-                assert_eq!(queue.batch(), Duration::from_micros(batch), "{waiting} wait");
-            }
+    fn take_as_head(&self, waited: Duration) -> Option<CallerGuard<'_, T>> {
+        let taken = self.take_from(FREE).or_else(|| self.take_from(HANDOFF));
+        if taken.is_some() || waited < PATIENCE {
+            return taken;
         }
+        // Relaxed: taking it orders.
+        let word = self.line.word.load(Ordering::Relaxed);
+        let kept = word & KEPT == KEPT || planted(Fault::BargeIntoStep);
+        kept.then(|| self.take_from(word)).flatten()
+    }
+
+    fn demand(&self, what: u32) {
+        // Relaxed: a wish; who misses it sees it after the next region.
+        self.line.demand.store(what, Ordering::Relaxed);
     }
 }

@@ -3,74 +3,19 @@
 
 use super::backoff::JoinBackoff;
 use super::caller_lock::CallerGuard;
+use super::caller_state::CallerState;
 use super::context::Inside;
 use super::gate::Epoch;
 use super::job::{ErasedJob, JobHeader};
 use super::panics::{abort, AbortOnDrop, Payload};
 use super::team::Team;
 use super::worker_state::WorkerState;
-use crate::policy::timeslice::Lack;
-use crate::policy::wake::WakePolicy;
 use crate::policy::Policy;
 use crate::sync::Instant;
 use std::time::Duration;
 
-/// Regions between two measurements of the fork; the first comes early, and
-/// one that was disturbed is tried again as early.
-const MEASURE_EVERY: u32 = 1 << 16;
-const MEASURE_FIRST: u32 = 64;
 /// Empty regions of one measurement.
 const SAMPLES: usize = 15;
-/// Looks that a fork takes, until it has been measured.
-const LOOKS: u32 = 3;
-/// How many forks an owner may be late, hot; and when one was absent just now,
-/// for some ms probably. Less than that would never let a worker come back that
-/// looks, yields or reads a clock in the wrong moment.
-const GRACE: u32 = 8;
-const GRACE_ABSENT: u32 = 4;
-
-/// What callers know of their pool, handed on with the caller lock.
-#[derive(Debug)]
-pub(crate) struct CallerState {
-    wake: WakePolicy,
-    /// Whether the thread that had to wait long lacks a CPU itself.
-    lack: (usize, Lack),
-    /// Looks at the done epochs that a measured fork takes.
-    looks: u32,
-    /// Whether an owner was late in the last region without being asleep.
-    absent: bool,
-    /// Regions until the fork is measured.
-    until_measured: u32,
-}
-
-impl CallerState {
-    pub(super) fn new(wake: bool) -> Self {
-        CallerState {
-            wake: WakePolicy::new(wake),
-            lack: (0, Lack::default()),
-            looks: LOOKS,
-            absent: false,
-            until_measured: MEASURE_FIRST,
-        }
-    }
-
-    /// One that takes a fork for `looks` looks.
-    #[cfg(loom)]
-    pub(super) fn with_looks(looks: u32) -> Self {
-        CallerState { looks, ..CallerState::new(true) }
-    }
-
-    /// Counts a region that has ended; true when it is time to measure the fork.
-    #[inline(always)]
-    fn count(&mut self) -> bool {
-        self.until_measured -= 1;
-        if self.until_measured == 0 {
-            self.until_measured = MEASURE_FIRST;
-        }
-        self.until_measured == MEASURE_FIRST
-    }
-}
-
 /// How a join went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct JoinStats {
@@ -96,6 +41,8 @@ impl Team {
         job: &ErasedJob<'_>,
     ) -> bool {
         assert!(1 < width && width <= self.workers.len() + 1, "a region has slots for threads");
+        // I5: from here to the join nothing allocates, blocks or calls the system
+        // while everybody is hot.
         self.prepare(width, job);
         // C1.
         let Some(guard) = self.caller_lock.acquire(|holder| self.blocked(holder)) else {
@@ -214,7 +161,7 @@ impl Team {
         if from < width - 1 && self.asleep() {
             quiet &= !self.help(epoch, from..width - 1, header, caller, WorkerState::away);
         }
-        let grace = caller.looks * if caller.absent { GRACE_ABSENT } else { GRACE };
+        let grace = caller.grace();
         caller.absent = false;
         while from < width - 1 {
             if looks == grace {
@@ -252,6 +199,7 @@ impl Team {
             }
             helped = true;
             if !self.panics.raised() {
+                // I8: after slot 0, which therefore may not wait for it.
                 // SAFETY: the region is not joined yet; the slot was claimed above.
                 unsafe { self.run_caught(header, worker + 1, width) };
             }
@@ -292,19 +240,13 @@ impl Team {
     #[cold]
     fn observe_own_cpu(&self, caller: &mut CallerState) {
         let thread = crate::sync::context::id();
-        if caller.lack.0 != thread {
-            caller.lack = (thread, Lack::default());
-        }
         let delay = crate::sys::run_delay();
-        let lacks = delay.and_then(|delay| caller.lack.1.observe(Instant::now(), delay));
-        if let Some(lacks) = lacks {
-            self.set_caller_shares(lacks);
-        }
+        let lacks = delay.and_then(|delay| caller.lacks_cpu(thread, Instant::now(), delay));
+        lacks.into_iter().for_each(|lacks| self.set_caller_shares(lacks));
     }
 
     /// C8: now and then measures the empty fork, by some that run while everybody
-    /// is hot: the grace and the break-even of small regions follow it. Reads mask
-    /// and quota again too.
+    /// is hot: the grace and the break-even of small regions follow it.
     #[cold]
     fn calibrate(&self, width: usize, caller: &mut CallerState) {
         let mut times = [(Duration::ZERO, 0); SAMPLES];
@@ -320,12 +262,9 @@ impl Team {
                 return;
             }
         }
-        // Where regions come so fast that nobody parks.
-        self.refresh();
         times.sort_unstable();
         let (fork, looks) = times[SAMPLES / 2];
         self.set_fork_ns(fork.as_nanos() as u64);
-        caller.looks = looks.clamp(LOOKS, 32);
-        caller.until_measured = MEASURE_EVERY;
+        caller.measured(looks);
     }
 }

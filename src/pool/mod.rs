@@ -4,6 +4,8 @@
 mod backoff;
 mod builder;
 mod caller_lock;
+mod caller_queue;
+mod caller_state;
 mod context;
 mod failpoint;
 mod gate;
@@ -19,6 +21,7 @@ mod worker;
 mod worker_state;
 
 #[cfg(loom)]
+#[path = "../../tests/loom/team.rs"]
 pub mod model;
 
 pub(crate) use builder::Notes;
@@ -27,6 +30,8 @@ pub(crate) use context::{inside, Inside};
 pub(crate) use gate::MAX_WIDTH;
 pub use hint::Work;
 pub(crate) use job::Region;
+#[cfg(feature = "rayon-api")]
+pub(crate) use panics::abort;
 
 use crate::machine::Plan;
 use crate::partition::Split;
@@ -38,10 +43,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use team::Team;
 
-/// Multiply-adds per nanosecond that a work hint is converted with: one op in
-/// 0.05 ns is what an int8 or f32 dot product in cache takes on a server core
-/// of 2023. Slower kernels fork a little later than they could, which costs
-/// less than a fork.
+/// A worker that refreshes the width is waited for: it takes long only if it loses
+/// its CPU meanwhile.
+const REFRESH_PATIENCE: Duration = Duration::from_millis(10);
+
+/// Multiply-adds per nanosecond that a work hint is converted with: those of a good
+/// kernel in cache (MEASUREMENTS, "multiply-add"). Slower kernels fork a little later
+/// than they could, which costs less than a fork.
 const OPS_PER_NS: u64 = 20;
 
 /// A team of workers for fork-join regions; the calling thread is one of them.
@@ -86,35 +94,6 @@ struct Own {
 }
 
 impl Pool {
-    /// A pool of `width` threads, the caller among them; 0 means the default
-    /// width ([`threads::resolve_gemv_threads`](crate::threads::resolve_gemv_threads)).
-    ///
-    /// Threads that the system refuses are gone without: see
-    /// [`num_threads`](Self::num_threads), and [`PoolBuilder::strict`].
-    ///
-    /// # Errors
-    /// [`BuildError::TooWide`] above 512.
-    ///
-    /// ```
-    /// assert!(rowpool::Pool::new(0)?.num_threads() >= 1);
-    /// assert!(rowpool::Pool::new(513).is_err());
-    /// # Ok::<(), rowpool::BuildError>(())
-    /// ```
-    pub fn new(width: usize) -> Result<Pool, BuildError> {
-        Pool::builder().width(width).build()
-    }
-
-    /// A pool with settings.
-    ///
-    /// ```
-    /// let pool = rowpool::Pool::builder().width(2).thread_name("gemv").build()?;
-    /// assert_eq!(pool.num_threads(), 2);
-    /// # Ok::<(), rowpool::BuildError>(())
-    /// ```
-    pub fn builder() -> PoolBuilder {
-        PoolBuilder::default()
-    }
-
     /// Threads of this pool, the caller among them: as configured, or fewer
     /// where threads could not be created.
     ///
@@ -141,7 +120,7 @@ impl Pool {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn active_width(&self) -> usize {
-        self.team.refresh();
+        self.team.refresh(REFRESH_PATIENCE);
         if self.team.orphaned() {
             1
         } else {
@@ -161,8 +140,8 @@ impl Pool {
     }
 
     /// Hint: work is coming. Sleeping workers get up and spin for a window, so
-    /// that the next region finds them. Costs the caller one wake (8 to 35 µs
-    /// on virtual machines) if somebody sleeps, some ns if not.
+    /// that the next region finds them. Costs the caller one wake, a system call, if
+    /// somebody sleeps; next to nothing if not.
     ///
     /// ```
     /// let pool = rowpool::Pool::new(2)?;
@@ -172,7 +151,7 @@ impl Pool {
     /// ```
     pub fn wake(&self) {
         if !self.team.orphaned() {
-            self.team.refresh();
+            self.team.refresh(REFRESH_PATIENCE);
             self.team.wake();
         }
     }

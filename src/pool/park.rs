@@ -1,13 +1,13 @@
 //! Sleeping and waking with no lost wake-up and no timer; and the one way in
 //! which a worker goes away and comes back by itself.
 //!
-//! A worker goes to sleep in four steps: S1 it marks its state `PARKED` and
-//! counts itself, S2 fence, S3 it looks at its gate and at the count of wakes
-//! once more, S4 it sleeps while its state is `PARKED`. A waker S5 has published
-//! or counted a wake, S6 fence, S7 reads the count of sleepers, S8 turns `PARKED`
+//! A worker goes to sleep in four steps: P1 it marks its state `PARKED` and
+//! counts itself, P2 fence, P3 it looks at its gate and at the count of wakes
+//! once more, P4 it sleeps while its state is `PARKED`. A waker P5 has published
+//! or counted a wake, P6 fence, P7 reads the count of sleepers, P8 turns `PARKED`
 //! into `AWAY` and notifies. Of two threads that pass a SeqCst fence each, at
 //! least one sees what the other did before its own: no wake is lost. A region
-//! that meets a worker between S1 and S4 helps it like any late owner, so only
+//! that meets a worker between P1 and P4 helps it like any late owner, so only
 //! wakes need the fence, regions on a hot pool do not.
 
 use super::failpoint::{planted, Fault};
@@ -25,7 +25,7 @@ pub(super) struct Sleepers {
 
 #[derive(Debug)]
 struct State {
-    /// Workers that are not up: from S1, `leave` or their creation until they
+    /// Workers that are not up: from P1, `leave` or their creation until they
     /// run again. Who is woken already is told apart by its state and not
     /// notified twice, or each region until it runs would pay a system call.
     count: AtomicUsize,
@@ -56,7 +56,7 @@ impl Sleepers {
 
     /// The number of wakes so far, to compare in `park`.
     pub(super) fn wakes(&self) -> u32 {
-        // Acquire, from S5: who counts a wake sees its news, and prepares to park
+        // Acquire, from P5: who counts a wake sees its news, and prepares to park
         // as one whom that wake need not reach.
         self.state.wakes.load(Ordering::Acquire)
     }
@@ -70,15 +70,15 @@ impl Sleepers {
         wakes: u32,
         changed: impl Fn() -> bool,
     ) -> bool {
-        // S1.
+        // P1.
         worker.prepare_park(wakes);
         // Relaxed: the fence follows.
         self.state.count.fetch_add(1, Ordering::Relaxed);
         if !planted(Fault::NoSleepFence) {
-            // S2. SeqCst: pairs with S6 (store buffering).
+            // P2. SeqCst: pairs with P6 (store buffering).
             fence(Ordering::SeqCst);
         }
-        // S3.
+        // P3.
         let woken = if changed() || self.wakes() != wakes {
             !worker.unpark()
         } else {
@@ -109,13 +109,13 @@ impl Sleepers {
     /// Wakes one of workers `0..reach`, who wakes two more, and so on; who is
     /// about to park stays up. True if one was there to be woken.
     pub(super) fn wake_up(&self, workers: &[WorkerState], reach: usize) -> bool {
-        // S5. Release, to `wakes`: the news of this wake.
+        // P5. Release, to `wakes`: the news of this wake.
         let generation = self.state.wakes.fetch_add(1, Ordering::Release).wrapping_add(1);
         if !planted(Fault::NoWakeFence) {
-            // S6. SeqCst: pairs with S2.
+            // P6. SeqCst: pairs with P2.
             fence(Ordering::SeqCst);
         }
-        // S7.
+        // P7.
         if self.count() == 0 {
             return false;
         }
@@ -125,7 +125,7 @@ impl Sleepers {
         self.unpark(workers, reach, generation, 1)
     }
 
-    /// S9: what a woken worker owes to others.
+    /// P9: what a woken worker owes to others.
     pub(super) fn pass_on(&self, workers: &[WorkerState]) {
         if self.count() != 0 && !planted(Fault::WakeNotPassedOn) {
             // Relaxed: as in `wake_up`.
@@ -136,7 +136,7 @@ impl Sleepers {
 
     /// Wakes everybody, by the caller itself: the pool ends.
     pub(super) fn wake_all(&self, workers: &[WorkerState]) {
-        // SeqCst: as S6.
+        // SeqCst: as P6.
         fence(Ordering::SeqCst);
         // Nobody parks any more, so nobody is spared.
         for worker in workers {
@@ -146,7 +146,7 @@ impl Sleepers {
         }
     }
 
-    /// S8: wakes at most `most` of those who prepared to park before wake
+    /// P8: wakes at most `most` of those who prepared to park before wake
     /// `generation`: who has been up since and parks again is left alone, or
     /// woken workers without work would wake each other for ever.
     fn unpark(&self, workers: &[WorkerState], reach: usize, generation: u32, most: usize) -> bool {

@@ -3,9 +3,9 @@
 
 use super::backoff::Relax;
 use super::caller_lock::CallerLock;
+use super::caller_state::CallerState;
 use super::gate::{Epoch, Gate, Word, MAX_WIDTH};
 use super::job::{ErasedJob, JobHeader};
-use super::join::CallerState;
 use super::panics::Panics;
 use super::park::Sleepers;
 use super::worker_state::WorkerState;
@@ -17,6 +17,7 @@ use crate::policy::{Policies, Policy};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Line, Ordering};
 use crate::sys::Process;
 use crate::topology::Usable;
+use std::time::Duration;
 
 /// Up to this many workers each have a gate of their own, which also carries
 /// their done epoch; more are served in groups, so that publishing stays cheap.
@@ -38,8 +39,11 @@ pub(crate) struct Setup {
     pub(crate) usable: ReadUsable,
 }
 
-/// Reads what CPUs may be used now; `None` says that there is no news.
-pub(crate) struct ReadUsable(pub(crate) Box<dyn Fn() -> Option<Usable> + Send + Sync>);
+/// Hands on what CPUs may be used now, unless there is no news, or none within so
+/// much time.
+pub(crate) struct ReadUsable(pub(crate) Box<ReadUsableFn>);
+
+type ReadUsableFn = dyn Fn(Duration, &mut dyn FnMut(Usable)) + Send + Sync;
 
 impl std::fmt::Debug for ReadUsable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -94,6 +98,8 @@ pub(crate) struct Team {
 struct Facts {
     /// Slots that a region uses at most.
     active: AtomicUsize,
+    /// More than that are never used: threads that were created, and the caller.
+    most: AtomicUsize,
     /// Measured cost of an empty region in ns.
     fork_ns: AtomicU64,
     /// Workers whose thread has ended before its time.
@@ -137,6 +143,7 @@ impl Team {
             others: Oversubscription::new(policies.has(Policy::Oversubscription)),
             facts: Line::new(Facts {
                 active: AtomicUsize::new(1),
+                most: AtomicUsize::new(workers + 1),
                 fork_ns: AtomicU64::new(FORK_NS),
                 lost: AtomicUsize::new(0),
                 caller_shares: AtomicBool::new(false),
@@ -179,25 +186,35 @@ impl Team {
 
     /// Sets the number of slots, at most those that exist.
     pub(crate) fn set_active(&self, width: usize) {
-        let width = width.clamp(1, self.workers.len() + 1);
+        // Relaxed: as in `active`.
+        let width = width.clamp(1, self.facts.most.load(Ordering::Relaxed));
         // Relaxed: as in `active`.
         let before = self.facts.active.swap(width, Ordering::Relaxed);
         self.others.count(before - 1, width - 1);
     }
 
-    /// Fits the active width to the CPUs that may be used now. Asks the system:
-    /// not for a region.
-    pub(crate) fn refresh(&self) {
-        if self.workers.is_empty() {
-            return;
-        }
-        if let Some(usable) = (self.usable.0)() {
-            self.others.set_cpus(usable.cpus());
-            let share = usable.quota.and_then(QuotaShare::new);
-            // Relaxed: as in `active`.
-            self.facts.share_holds.store(share == self.quota, Ordering::Relaxed);
-            let width = |share: QuotaShare| share.width(usable.allowed);
-            self.set_active(self.share().map_or(usable.cpus(), width));
+    /// No more than so many threads could be created, the caller among them.
+    pub(crate) fn set_most(&self, threads: usize) {
+        // Relaxed: as in `active`.
+        self.facts.most.store(threads, Ordering::Relaxed);
+        self.set_active(self.active().min(threads));
+    }
+
+    /// Fits the active width to the CPUs that may be used.
+    pub(crate) fn fit_to(&self, usable: Usable) {
+        self.others.set_cpus(usable.cpus());
+        let share = usable.quota.and_then(QuotaShare::new);
+        // Relaxed: as in `active`.
+        self.facts.share_holds.store(share == self.quota, Ordering::Relaxed);
+        let width = |share: QuotaShare| share.width(usable.allowed);
+        self.set_active(self.share().map_or(usable.cpus(), width));
+    }
+
+    /// The same, for those that may be used now. Asks the system: not for a region.
+    /// Waits so long for another thread that does the same.
+    pub(crate) fn refresh(&self, patience: Duration) {
+        if !self.workers.is_empty() {
+            (self.usable.0)(patience, &mut |usable| self.fit_to(usable));
         }
     }
 

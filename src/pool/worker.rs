@@ -15,8 +15,11 @@ use std::time::Duration;
 const EAGER_LOOKS: u32 = if cfg!(loom) { 0 } else { 16 };
 
 /// A worker that is about to park reads mask and quota again, at most this often:
-/// that takes some 20 µs, and a quota acts by periods of 100 ms.
+/// a quota acts by periods of 100 ms.
 const REFRESH: Duration = Duration::from_millis(100);
+
+/// So does one that has not parked for so many slots.
+const REFRESH_SLOTS: u32 = 1 << 16;
 
 /// A pool that is dropped waits no longer than this for a worker that is away.
 const NAP: Duration = Duration::from_micros(400);
@@ -52,6 +55,7 @@ impl Team {
         let mut wakes = self.sleepers.wakes();
         let mut eager = false;
         let mut refreshed: Option<Instant> = None;
+        let mut slots = 0u32;
         state.set_thread();
         self.sleepers.arrive(state);
         loop {
@@ -78,6 +82,11 @@ impl Team {
                         if between.concerned(state.stalled()) {
                             self.step_away(gate, worker, &mut between);
                         }
+                        slots = slots.wrapping_add(1);
+                        if slots.is_multiple_of(REFRESH_SLOTS) {
+                            // Where regions come so fast that nobody parks.
+                            self.refresh(Duration::ZERO);
+                        }
                     }
                     backoff.reset();
                     wakes = self.sleepers.wakes();
@@ -92,11 +101,11 @@ impl Team {
             }
             // After a vain window: nobody waits for this worker.
             if refreshed.is_none_or(|last| last.elapsed() > REFRESH) {
-                self.refresh();
+                self.refresh(Duration::ZERO);
                 refreshed = Some(Instant::now());
             }
-            // S1 to S4. The window is over, or a rest was asked for. Outside the
-            // width too a woken worker passes the wake on (S9).
+            // P1 to P4. The window is over, or a rest was asked for. Outside the
+            // width too a woken worker passes the wake on (P9).
             if self.sleepers.park(state, wakes, || gate.look() != seen) {
                 self.sleepers.pass_on(&self.workers);
             }
@@ -135,6 +144,7 @@ impl Team {
         // W3.
         // SAFETY: the slot of this region is claimed and not done.
         let header = unsafe { gate.header() };
+        // I6: the same bits whoever runs the slot.
         header.adopt_fp();
         // W4.
         // SAFETY: the region ends after this slot is done (I2).

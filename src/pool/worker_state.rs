@@ -155,7 +155,7 @@ impl WorkerState {
         self.done.sleep.word.store(AWAY, Ordering::Relaxed);
     }
 
-    /// S1: the worker is about to sleep, after `wakes` wakes, and has to look
+    /// P1: the worker is about to sleep, after `wakes` wakes, and has to look
     /// once more.
     pub(super) fn prepare_park(&self, wakes: u32) {
         // Relaxed: a waker that reads an older one wakes in vain, once.
@@ -170,7 +170,7 @@ impl WorkerState {
         self.done.wake_generation.load(Ordering::Relaxed)
     }
 
-    /// S8: ends the sleep, for the worker itself or a waker; true for one of them.
+    /// P8: ends the sleep, for the worker itself or a waker; true for one of them.
     pub(super) fn unpark(&self) -> bool {
         let sleep = &self.done.sleep.word;
         // Release, to the woken (here where it loses, or in `sleep`): the count
@@ -179,7 +179,7 @@ impl WorkerState {
             && sleep.compare_exchange(PARKED, AWAY, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// S4: sleeps until unparked.
+    /// P4: sleeps until unparked.
     pub(super) fn sleep(&self) {
         // Acquire, from `unpark`.
         while self.done.sleep.word.load(Ordering::Acquire) == PARKED {
@@ -187,7 +187,7 @@ impl WorkerState {
         }
     }
 
-    /// S8: wakes the thread after `unpark`.
+    /// P8: wakes the thread after `unpark`.
     pub(super) fn notify(&self) {
         self.done.sleep.wake();
     }

@@ -4,7 +4,7 @@ use super::{elements, Shared};
 use crate::partition::unit;
 use crate::pool::Pool;
 
-shape! {
+impl Pool {
     /// Calls `f(row, &mut a[row], &mut b[row])` for each row of two outputs.
     ///
     /// # Panics
@@ -31,11 +31,6 @@ shape! {
             (first..first + a.len()).zip(a).zip(b).for_each(|((row, a), b)| f(row, a, b));
         });
     }
-
-    par:
-    /// let (mut a, mut b) = ([0; 3], [0; 3]);
-    /// rowpool::par::for_each_row2(&mut a, &mut b, |row, a, b| (*a, *b) = (row, 2 * row));
-    /// assert_eq!((a, b), ([0, 1, 2], [0, 2, 4]));
 }
 
 shape! {

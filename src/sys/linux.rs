@@ -121,9 +121,24 @@ pub(crate) fn run_delay() -> Option<std::time::Duration> {
     if cfg!(loom) {
         return None;
     }
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let delay = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    let mut text = [0; 64];
+    let fields = read_at_once(c"/proc/thread-self/schedstat", &mut text);
+    let delay = std::str::from_utf8(fields).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()?;
     Some(std::time::Duration::from_nanos(delay))
+}
+
+/// The beginning of a small file, as far as `buffer` goes; empty if it cannot be
+/// read. For callers that must not allocate.
+fn read_at_once<'a>(path: &std::ffi::CStr, buffer: &'a mut [u8]) -> &'a [u8] {
+    // SAFETY: a path with an end; at most the bytes of a live buffer are written;
+    // the descriptor is ours, and -1 does no harm.
+    let read = unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let read = libc::read(file, buffer.as_mut_ptr().cast(), buffer.len());
+        libc::close(file);
+        read
+    };
+    &buffer[..usize::try_from(read).unwrap_or(0)]
 }
 
 /// The system's number of the calling thread.
@@ -151,7 +166,11 @@ pub(crate) fn thread_number() -> u32 {
 /// Whether a thread of this process runs, or would if it had a CPU: its state
 /// (proc(5)) is not an interruptible sleep. False where nobody knows.
 pub(crate) fn thread_runs(number: u32) -> bool {
-    let stat = std::fs::read(format!("/proc/self/task/{number}/stat")).unwrap_or_default();
+    use std::io::Write;
+    let (mut path, mut stat) = ([0; 48], [0; 256]);
+    let fits = write!(&mut path[..47], "/proc/self/task/{number}/stat").is_ok();
+    let path = std::ffi::CStr::from_bytes_until_nul(&path).unwrap_or_default();
+    let stat = if fits { read_at_once(path, &mut stat) } else { &[] };
     // The name before it may hold anything.
     let state = stat.iter().rposition(|&byte| byte == b')').and_then(|end| stat.get(end + 2));
     !cfg!(loom) && state.is_some_and(|&state| state != b'S')

@@ -8,6 +8,7 @@
 //! | `qos_name()` | the calling thread's class, where there is such a thing |
 //! | `masks()` | Linux: the affinity masks that tell the process's |
 //! | `note_unbound_worker()` | the calling worker's mask is the process's from now on |
+//! | `adopt_process_priority()`, `stuck_at_nice()` | gives the calling worker the process's priority; what it would have to keep |
 //! | `pin_to(cpu)` | binds the calling thread to one CPU; false if it cannot |
 //! | `run_delay()` | how long the calling thread has wanted a CPU and had none; `None` if unknown |
 //! | `thread_number()`, `thread_runs(n)` | the calling thread's number; whether that thread runs; 0, false if unknown |
@@ -43,12 +44,19 @@ mod unknown;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) use unknown::*;
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod sched;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use sched::{adopt_process_priority, stuck_at_nice};
+
 mod fork;
 pub(crate) mod fp;
 pub(crate) mod prefetch;
 #[cfg(any(test, target_vendor = "apple"))]
 mod qos;
+mod signals;
 pub(crate) use fork::Process;
+pub(crate) use signals::BlockedForNew;
 
 /// Writes to standard error, past the lock that std keeps for it.
 pub(crate) fn write_error(texts: &[&str]) {

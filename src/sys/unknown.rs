@@ -23,3 +23,11 @@ pub(crate) fn thread_runs(_number: u32) -> bool {
 pub(crate) fn wiped_page<T>() -> Option<*mut T> {
     None
 }
+
+/// Threads have priorities of their own, or none, elsewhere.
+pub(crate) fn adopt_process_priority() {}
+
+/// See `adopt_process_priority`.
+pub(crate) fn stuck_at_nice() -> Option<i32> {
+    None
+}

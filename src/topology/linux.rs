@@ -25,7 +25,7 @@ const MIN_CLUSTER_LEVEL: u64 = 2;
 /// done without; with nothing readable at all there is one CPU.
 pub(crate) fn read(root: &Path, masks: &Masks, parallelism: Option<usize>) -> Topology {
     let tree = Tree::new(root);
-    let written = || Some(parse::status_mask(&tree.text("proc/self/status")?)?);
+    let written = || parse::status_mask(&tree.text("proc/self/status")?);
     let mask = |cpus: &[Cpu]| {
         let live = Some(masks.process(cpus).clone()).filter(|mask| !mask.is_empty());
         live.or_else(written)

@@ -70,6 +70,14 @@ pub enum Reason {
         /// The quota.
         quota: Quota,
     },
+    /// The workers have a worse nice value than the process, that of the thread
+    /// which built the pool: the system allows them no better one.
+    StuckAtNice {
+        /// Why the width is what it is.
+        width: Box<Reason>,
+        /// The workers' nice value.
+        nice: i32,
+    },
 }
 
 impl Reason {
@@ -110,6 +118,7 @@ impl Reason {
             Reason::Cores { rule, .. }
             | Reason::NoPerformanceCore { rule, .. }
             | Reason::Quota { rule, .. } => Some(*rule),
+            Reason::StuckAtNice { width, .. } => width.rule(),
         }
     }
 }
@@ -149,6 +158,9 @@ impl fmt::Display for Reason {
             Reason::Quota { threads, cpus, cores, quota, .. } => {
                 of(f, *threads, *cpus)?;
                 write!(f, "quota {quota}; {cores} cores without it")
+            }
+            Reason::StuckAtNice { width, nice } => {
+                write!(f, "{width}; workers stay at the builder's nice value {nice}")
             }
         }
     }

@@ -38,7 +38,7 @@ impl Watch {
         topology.allowed_by(Some(mask).filter(|mask| !mask.is_empty())).len().max(1)
     }
 
-    /// The quota of this moment: some small files, 20 µs for two groups.
+    /// The quota of this moment: some small files.
     pub(crate) fn quota(&mut self, _: &Topology) -> Option<Quota> {
         self.groups.quota(&super::tree::Tree::new("/".as_ref()))
     }

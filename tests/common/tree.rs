@@ -19,7 +19,8 @@ impl Tree {
     pub fn empty() -> Tree {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let root = std::env::temp_dir().join(format!(
-            "rowpool-topology-{}-{}",
+            "rowpool-{}-{}-{}",
+            module_path!().replace("::", "-"),
             std::process::id(),
             NEXT.fetch_add(1, Ordering::Relaxed)
         ));

@@ -1,6 +1,9 @@
-//! Reads a prompt and generates greedy tokens with ferrox: MODEL [TOKENS].
+//! Reads a prompt and generates greedy tokens with ferrox: MODEL [TOKENS]. Writes
+//! such a MODEL first where the file is missing.
 //! Tokens and a hash of all logits on standard output, which must not depend
 //! on what runs the loops; times on standard error.
+
+mod model;
 
 use ferrox_gguf::GgufFile;
 use ferrox_models::decoder::Decoder;
@@ -12,6 +15,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let path = args.next().ok_or("usage: engine-ferrox MODEL [TOKENS]")?;
     let tokens: usize = args.next().map_or(Ok(32), |n| n.parse())?;
+
+    if !std::path::Path::new(&path).exists() {
+        model::write(&path)?;
+    }
 
     ferrox_core::threads::init_cpu_pool();
     let config = ModelConfig::from_gguf(&GgufFile::open(&path)?)?;

@@ -3,8 +3,8 @@
 #![allow(missing_docs, reason = "not part of the library")]
 
 use super::caller_lock::CallerLock;
+use super::caller_state::CallerState;
 use super::job::{OwnedJob, Region};
-use super::join::CallerState;
 use super::park::Sleepers;
 use super::team::{ReadUsable, Team};
 use super::worker_state::WorkerState;
@@ -63,7 +63,7 @@ impl ModelTeam {
             Wait::Spin => Duration::MAX,
             Wait::Park => Duration::ZERO,
         });
-        let usable = ReadUsable(Box::new(|| None));
+        let usable = ReadUsable(Box::new(|_, _| ()));
         let policies = Policies::ALL;
         let setup =
             super::team::Setup { workers, window, policies, weights: None, quota: None, usable };
