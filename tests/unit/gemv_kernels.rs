@@ -59,8 +59,8 @@ fn all_agree(format: Format, w: &[u8], x: &[f32], what: &str) {
 
 fn columns(format: Format) -> Vec<usize> {
     match format.block() {
-        1 => vec![1, 7, 31, 32, 33, 96, 127, 128, 129, 288, 300, 513],
-        block => [1, 2, 3, 5, 8].map(|blocks| blocks * block).to_vec(),
+        1 => vec![33, 1, 31, 32, 127, 128, 129, 300],
+        block => [1, 2, 5].map(|blocks| blocks * block).to_vec(),
     }
 }
 
@@ -68,8 +68,9 @@ fn columns(format: Format) -> Vec<usize> {
 fn all_kernels_give_the_same_bits_on_random_blocks() {
     let mut random = Random(1);
     for format in Format::ALL {
-        for cols in columns(format) {
-            for rows in 1..=17 {
+        for (i, cols) in columns(format).into_iter().enumerate() {
+            // All numbers of rows once; the rest is about columns.
+            for rows in if i == 0 { 1..=17 } else { 9..=10 } {
                 let mut w = random.bytes(rows * format.row_bytes(cols).unwrap());
                 let x: Vec<f32> = (0..cols).map(|_| random.value(3)).collect();
                 all_agree(format, &w, &x, &format!("any {rows}x{cols}"));
@@ -90,8 +91,8 @@ fn all_kernels_give_the_same_bits_on_random_blocks() {
 fn all_kernels_give_the_same_bits_at_the_edges() {
     let specials = [0x0000, 0x8000, 0x0001, 0x83ff, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0x3c00u16];
     for format in Format::ALL {
-        let cols = if format.block() == 1 { 33 } else { 2 * format.block() };
-        for fill in [0x00, 0x0f, 0x3f, 0x7f, 0x80, 0xc0, 0xff] {
+        let cols = if format.block() == 1 { 33 } else { format.block() };
+        for fill in [0x00, 0x3f, 0x80, 0xff] {
             for special in specials {
                 let mut w = vec![fill; 9 * format.row_bytes(cols).unwrap()];
                 for block in w.chunks_exact_mut(format.block_bytes()) {
@@ -99,7 +100,7 @@ fn all_kernels_give_the_same_bits_at_the_edges() {
                         block[at..at + 2].copy_from_slice(&special.to_le_bytes());
                     }
                 }
-                for x in [1.0, -1.0, 1e-30, 1e-42, 1e30, f32::NAN, f32::INFINITY] {
+                for x in [-1.0, 1e-30, 1e-42, 1e30, f32::INFINITY] {
                     let mut x = vec![x; cols];
                     x[cols / 2] = -0.5;
                     all_agree(format, &w, &x, &format!("{fill:#x}, scale {special:#x}"));
