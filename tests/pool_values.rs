@@ -194,7 +194,7 @@ fn the_error_with_the_lowest_index() {
         for n in [1, 2, 9, 100, 1000] {
             for bad in [0, 1, n / 3, n / 2, n - 1] {
                 for step in [1, 7, n] {
-                    let fails = |i: usize| i >= bad && (i - bad) % step == 0;
+                    let fails = |i: usize| i >= bad && (i - bad).is_multiple_of(step);
                     let f = |i: usize| if fails(i) { Err(i.to_string()) } else { Ok(i) };
                     plain_and_with_work!(pool, |view| {
                         let result = view.try_map_collect(n, f);

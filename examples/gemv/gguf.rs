@@ -51,7 +51,8 @@ impl File {
     /// files then.
     pub fn open(path: &Path, map: bool) -> Result<File, String> {
         let parts = parts::open(path, map)?;
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let name = one_line(&name);
         let names = || parts.iter().flat_map(|part| &part.header.tensors).map(|it| &it.name);
         // Without a matrix of its own, the embeddings are the last one ("tied").
         let tied = !names().any(|name| name == "output.weight");
@@ -122,8 +123,13 @@ impl File {
                 let _ = write!(line, " and {} more", names.len() - SHOWN);
             }
         }
-        (!line.is_empty()).then_some(line)
+        (!line.is_empty()).then(|| one_line(&line))
     }
+}
+
+/// Names of files and tensors may hold anything, a text has lines.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Names of one type in the line of what is left out.

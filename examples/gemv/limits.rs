@@ -50,7 +50,8 @@ fn groups(root: &Path) -> Vec<Group> {
             continue;
         };
         let v2 = kind == "cgroup2";
-        if !v2 && !(kind == "cgroup" && options.split(',').any(|option| option == "memory")) {
+        let v1 = kind == "cgroup" && options.split(',').any(|option| option == "memory");
+        if !v1 && !v2 {
             continue;
         }
         let mut dir = root.join(plain(at).trim_start_matches('/'));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{json, Map, Value};
 
-use crate::gguf::{Entry, File};
+use crate::gguf::{one_line, Entry, File};
 
 pub fn json(file: &File) -> Result<String, String> {
     let tensor = |tensor: &Entry| {
@@ -39,7 +39,7 @@ pub fn text(file: &File) -> Result<String, String> {
         let _ = writeln!(
             text,
             "{:<32} {:<7} {:>16} {bytes:>12} bytes, CRC-32 {crc}: {run}",
-            tensor.name,
+            one_line(&tensor.name),
             tensor.kind_name,
             dims.join(" x "),
         );

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use args::{Args, Parsed};
-use gguf::File;
+use gguf::{one_line, File};
 use memory::is_run;
 use model::{Matrix, Source};
 use report::Report;
@@ -48,11 +48,6 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// Names of files and tensors may hold anything.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 fn run() -> Result<(String, ExitCode), String> {

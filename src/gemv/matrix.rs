@@ -9,7 +9,9 @@ use super::{unpack, Format, ShapeError};
 /// use rowpool::gemv::{Format, Matrix};
 /// let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|w| w.to_le_bytes()).collect();
 /// let matrix = Matrix::new(Format::F32, 2, 2, &bytes)?;
-/// assert_eq!((matrix.rows(), matrix.cols(), matrix.format()), (2, 2, Format::F32));
+/// let mut row = [0.0; 2];
+/// matrix.dequantize(1, &mut row)?;
+/// assert_eq!(row, [3.0, 4.0]);
 /// # Ok::<(), rowpool::gemv::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -47,39 +49,15 @@ impl<'w> Matrix<'w> {
         Ok(Matrix { format, rows, cols, bytes })
     }
 
-    /// Values of the output.
-    ///
-    /// ```
-    /// # use rowpool::gemv::{Format, Matrix};
-    /// assert_eq!(Matrix::new(Format::BF16, 3, 4, &[0; 24])?.rows(), 3);
-    /// # Ok::<(), rowpool::gemv::ShapeError>(())
-    /// ```
-    #[must_use]
-    pub fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Values of the input.
-    ///
-    /// ```
-    /// # use rowpool::gemv::{Format, Matrix};
-    /// assert_eq!(Matrix::new(Format::BF16, 3, 4, &[0; 24])?.cols(), 4);
-    /// # Ok::<(), rowpool::gemv::ShapeError>(())
-    /// ```
-    #[must_use]
-    pub fn cols(&self) -> usize {
+    pub(super) fn cols(&self) -> usize {
         self.cols
     }
 
-    /// How the bytes are read.
-    ///
-    /// ```
-    /// # use rowpool::gemv::{Format, Matrix};
-    /// assert_eq!(Matrix::new(Format::BF16, 3, 4, &[0; 24])?.format(), Format::BF16);
-    /// # Ok::<(), rowpool::gemv::ShapeError>(())
-    /// ```
-    #[must_use]
-    pub fn format(&self) -> Format {
+    pub(super) fn format(&self) -> Format {
         self.format
     }
 

@@ -31,7 +31,6 @@
 //! takes part in NaN or infinite, never a panic. A NaN is a NaN everywhere; its
 //! sign and payload are not specified, and differ between widths and kernels.
 
-mod error;
 mod f16;
 mod format;
 mod input;
@@ -41,9 +40,8 @@ mod unpack;
 
 use crate::Pool;
 
-pub use error::ShapeError;
 pub use f16::{f16_to_f32, f32_to_f16};
-pub use format::Format;
+pub use format::{Format, ShapeError};
 pub use input::{quantize_q8_0, Input};
 pub use matrix::Matrix;
 

@@ -397,6 +397,7 @@ impl PoolBuilder {
                     let text =
                         format!("only {slot} of {threads} threads could be created: {error}");
                     notes.add(Level::Warn, format!("rowpool: {text}"));
+                    pool.team.set_most(slot);
                     break;
                 }
             }

@@ -30,6 +30,8 @@ pub(crate) use context::{inside, Inside};
 pub(crate) use gate::MAX_WIDTH;
 pub use hint::Work;
 pub(crate) use job::Region;
+#[cfg(feature = "rayon-api")]
+pub(crate) use panics::abort;
 
 use crate::machine::Plan;
 use crate::partition::Split;

@@ -111,7 +111,7 @@ impl Drop for AbortOnDrop {
 /// Ends the process with one line, and takes no lock for it: in a `fork()` child
 /// the one of stderr may be held by a thread that does not exist (S36).
 #[cold]
-pub(super) fn abort(why: &'static str) -> ! {
+pub(crate) fn abort(why: &'static str) -> ! {
     crate::sys::write_error(&["rowpool: ", why, ", aborting\n"]);
     std::process::abort();
 }

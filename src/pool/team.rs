@@ -98,6 +98,8 @@ pub(crate) struct Team {
 struct Facts {
     /// Slots that a region uses at most.
     active: AtomicUsize,
+    /// More than that are never used: threads that were created, and the caller.
+    most: AtomicUsize,
     /// Measured cost of an empty region in ns.
     fork_ns: AtomicU64,
     /// Workers whose thread has ended before its time.
@@ -141,6 +143,7 @@ impl Team {
             others: Oversubscription::new(policies.has(Policy::Oversubscription)),
             facts: Line::new(Facts {
                 active: AtomicUsize::new(1),
+                most: AtomicUsize::new(workers + 1),
                 fork_ns: AtomicU64::new(FORK_NS),
                 lost: AtomicUsize::new(0),
                 caller_shares: AtomicBool::new(false),
@@ -183,10 +186,18 @@ impl Team {
 
     /// Sets the number of slots, at most those that exist.
     pub(crate) fn set_active(&self, width: usize) {
-        let width = width.clamp(1, self.workers.len() + 1);
+        // Relaxed: as in `active`.
+        let width = width.clamp(1, self.facts.most.load(Ordering::Relaxed));
         // Relaxed: as in `active`.
         let before = self.facts.active.swap(width, Ordering::Relaxed);
         self.others.count(before - 1, width - 1);
+    }
+
+    /// No more than so many threads could be created, the caller among them.
+    pub(crate) fn set_most(&self, threads: usize) {
+        // Relaxed: as in `active`.
+        self.facts.most.store(threads, Ordering::Relaxed);
+        self.set_active(self.active().min(threads));
     }
 
     /// Fits the active width to the CPUs that may be used.

@@ -307,13 +307,21 @@ thread_local! {
 /// Runs `f` with `pool` as the calling thread's pool.
 #[inline]
 pub(super) fn with_pool<R>(pool: &Pool, f: impl FnOnce() -> R) -> R {
-    struct Back(Option<*const Pool>);
+    struct Back {
+        outer: Option<*const Pool>,
+        own: *const Pool,
+    }
     impl Drop for Back {
         fn drop(&mut self) {
-            POOL.set(self.0);
+            // As in the context of regions (S50): what is put back out of order may
+            // name a pool that is gone.
+            if POOL.get() != Some(self.own) {
+                crate::pool::abort("a pool's frame was left out of order, by a coroutine perhaps");
+            }
+            POOL.set(self.outer);
         }
     }
-    let _back = Back(POOL.replace(Some(pool)));
+    let _back = Back { outer: POOL.replace(Some(pool)), own: pool };
     f()
 }
 

@@ -6,6 +6,9 @@
 /// What `/proc` calls it in `CapEff`: may raise priorities.
 const CAP_SYS_NICE: u32 = 23;
 
+/// Ordinary threads (linux/sched.h); libc has another name for it on Android.
+const SCHED_OTHER: libc::c_int = 0;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Priority {
     policy: libc::c_long,
@@ -27,13 +30,13 @@ fn priority_of(pid: libc::pid_t) -> Priority {
 /// What workers should have: that of the main thread, or an ordinary one where
 /// that is realtime.
 fn target() -> Priority {
-    let ordinary = [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE];
+    let ordinary = [SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE];
     // SAFETY: `getpid` always succeeds.
     let main = priority_of(unsafe { libc::getpid() });
     if ordinary.iter().any(|&policy| libc::c_long::from(policy) == main.policy) {
         return main;
     }
-    Priority { policy: libc::SCHED_OTHER.into(), nice: main.nice.max(0) }
+    Priority { policy: SCHED_OTHER.into(), nice: main.nice.max(0) }
 }
 
 /// The nice value that workers created by this thread will have to keep, where

@@ -46,7 +46,7 @@ fn missing_and_foreign_files_are_refused() {
 fn files_that_may_not_be_read_are_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     let file = Temp::new("secret", &llama().bytes());
-    fs::set_permissions(file.file(), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(file.file(), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(file.file()).is_ok() {
         eprintln!("skipped: this user reads everything");
         return;
@@ -172,6 +172,11 @@ fn absurd_metadata_is_refused() {
     let mut same = llama();
     same.tensors[1].name = same.tensors[2].name.clone();
     assert!(error("same", &same.bytes()).contains("tensor blk.1.ffn_down.weight: is there twice"));
+    same.tensors[1].name = b"two\nlines".to_vec();
+    let lines = Temp::new("lines", &same.bytes()).run(&["--list"]).stdout;
+    assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 1 + same.tensors.len());
+    same.tensors[2].name = same.tensors[1].name.clone();
+    assert!(error("same", &same.bytes()).contains("tensor two\u{fffd}lines: is there twice"));
     let mut deep = llama();
     deep.tensors[1].dims = vec![4, 2, 2, 2, 2];
     assert!(error("five", &deep.bytes()).contains("output_norm.weight: has 5 dimensions"));

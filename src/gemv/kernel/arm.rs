@@ -4,8 +4,8 @@
 
 use super::super::input::{Block256, Block32};
 use super::super::unpack::scales_and_minima;
+use super::isa::{Element, Isa, LANES};
 use super::portable::{each, segment, Portable};
-use super::{Element, Isa, LANES};
 use std::arch::aarch64::*;
 
 pub(super) struct DotProd;

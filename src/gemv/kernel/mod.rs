@@ -7,52 +7,25 @@
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
+mod isa;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use super::f16::f16_to_f32;
 use super::input::{Block256, Block32, X};
-use super::unpack::bf16_to_f32;
 use super::Format;
 use crate::config;
 use crate::sync::{Ordering, StaticPtr};
+use isa::{bits, Element, Isa, AHEAD, BF16, F16, F32, LANES};
 use std::marker::PhantomData;
 
 /// Rows computed together. A core that reads one stream waits for memory at
 /// each page; over eight streams, far apart, these waits overlap. Adjacent rows
 /// do not help: they share pages.
 const STREAMS: usize = 8;
-/// Sums of a row of floats: keep the adders busy at any vector width.
-const LANES: usize = 32;
 /// Columns of one row of floats before its neighbour's turn: long enough to pay
 /// for the call, short enough for all streams to be fetched ahead.
 const SEGMENT: usize = 128;
-
-/// How far ahead of its use a stream is asked for. The CPU does so by itself, but
-/// not across pages: without, the formats reach 0.8 of the reading speed.
-const AHEAD: usize = 1024;
-
-/// The exact part of the products, for `R` rows at once.
-trait Isa {
-    /// Values times values.
-    fn q8_0<const R: usize>(w: [&[u8; 34]; R], x: &Block32) -> [i32; R];
-    /// Values times values.
-    fn q4_0<const R: usize>(w: [&[u8; 18]; R], x: &Block32) -> [i32; R];
-    /// Values times values times the group's scale, and the sum of `x` times the
-    /// group's minimum.
-    fn q4_k<const R: usize>(w: [&[u8; 144]; R], x: &Block256) -> ([i32; R], [i32; R]);
-    /// The same.
-    fn q5_k<const R: usize>(w: [&[u8; 176]; R], x: &Block256) -> ([i32; R], [i32; R]);
-    /// Values times values times the group's scale.
-    fn q6_k<const R: usize>(w: [&[u8; 210]; R], x: &Block256) -> [i32; R];
-
-    /// What `bits` are; a NaN is some NaN.
-    fn halves<const R: usize>(bits: [u16; R]) -> [f32; R];
-
-    /// Adds the products of a segment, whole `LANES`, to the sums.
-    fn segment<E: Element>(sums: &mut [f32; LANES], w: &[u8], x: &[f32]);
-}
 
 /// Kernels for one instruction set.
 pub(super) struct Kernels {
@@ -174,11 +147,6 @@ fn streams<F: Rows>(w: &[u8], x: &[F::X], y: &mut [f32]) {
     }
 }
 
-#[inline(always)]
-fn bits(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes([bytes[at], bytes[at + 1]])
-}
-
 /// Takes a block off the front of each row: costs no bounds checks later.
 #[inline(always)]
 fn next<'w, const R: usize, const N: usize>(rows: &mut [&'w [u8]; R]) -> [&'w [u8; N]; R] {
@@ -258,57 +226,6 @@ macro_rules! with_minima {
 
 with_minima!(Q4K, q4_k, 144);
 with_minima!(Q5K, q5_k, 176);
-
-/// A float as it lies in memory.
-trait Element {
-    const BYTES: usize;
-    fn value(bytes: &[u8]) -> f32;
-    /// Eight of them.
-    #[inline(always)]
-    fn eight<I: Isa>(bytes: &[u8]) -> [f32; 8] {
-        let mut values = [0.0; 8];
-        for (k, value) in values.iter_mut().enumerate() {
-            *value = Self::value(&bytes[k * Self::BYTES..][..Self::BYTES]);
-        }
-        values
-    }
-}
-
-struct F32;
-struct F16;
-struct BF16;
-
-impl Element for F32 {
-    const BYTES: usize = 4;
-    #[inline(always)]
-    fn value(bytes: &[u8]) -> f32 {
-        f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-    }
-}
-
-impl Element for F16 {
-    const BYTES: usize = 2;
-    #[inline(always)]
-    fn value(bytes: &[u8]) -> f32 {
-        f16_to_f32(bits(bytes, 0))
-    }
-    #[inline(always)]
-    fn eight<I: Isa>(bytes: &[u8]) -> [f32; 8] {
-        let mut halves = [0; 8];
-        for (k, half) in halves.iter_mut().enumerate() {
-            *half = bits(bytes, 2 * k);
-        }
-        I::halves(halves)
-    }
-}
-
-impl Element for BF16 {
-    const BYTES: usize = 2;
-    #[inline(always)]
-    fn value(bytes: &[u8]) -> f32 {
-        bf16_to_f32(bits(bytes, 0))
-    }
-}
 
 struct Floats<I, E>(PhantomData<(I, E)>);
 
