@@ -168,6 +168,37 @@ fn s51_a_scope_that_polls_for_another_callers_region() {
     }
 }
 
+/// S51: also where steps follow each other at once, so that hardly anybody finds
+/// the pool free: who has waited is let between.
+#[test]
+#[cfg(target_os = "linux")]
+fn s51_a_scope_of_long_steps_lets_others_in() {
+    bounded!();
+    /// A second at least, of which 20 ms are to be waited.
+    const STEPS: usize = 200;
+    let pool = cpus::pool(2);
+    let inside = Latch::default();
+    let done = AtomicBool::new(false);
+    let mut steps = 0;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            inside.wait();
+            pool.run(2, |_| ());
+            done.store(true, Ordering::SeqCst);
+        });
+        pool.scope_steps(|| {
+            while !done.load(Ordering::SeqCst) && steps < 2 * STEPS {
+                pool.run(2, |_| {
+                    inside.open();
+                    busy(Duration::from_millis(5));
+                });
+                steps += 1;
+            }
+        });
+    });
+    assert!(steps <= STEPS, "let in after {steps} steps");
+}
+
 /// Keeps a pool busy until `end`, while callers queue one after another, each
 /// for one region; gives the order in which they got it.
 #[cfg(target_os = "linux")]
