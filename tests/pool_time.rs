@@ -74,9 +74,9 @@ fn parks_after(worker: &Task, time: Duration) -> bool {
     false
 }
 
-/// The default window: 300 µs, and an eighth of that after eight in vain.
+/// S4: the default window, 300 µs, is an eighth of that after eight in vain.
 #[test]
-fn spin_windows_get_shorter_where_nothing_comes() {
+fn s4_spin_windows_get_shorter_where_nothing_comes() {
     bounded!();
     for policy in [true, false] {
         isolated!().run(|| {
@@ -175,9 +175,9 @@ fn naps(policy: bool, worker_lacks: Duration, caller_lacks: Duration) -> u64 {
     naps
 }
 
-/// S4: a worker that shares its CPU gives it away between two slots.
+/// S2: a worker that shares its CPU gives it away between two slots.
 #[test]
-fn s4_a_worker_beside_a_busy_neighbour_gives_its_cpu_away() {
+fn s2_a_worker_beside_a_busy_neighbour_gives_its_cpu_away() {
     bounded!();
     isolated!().run(|| assert!(naps(true, 6 * MS, Duration::ZERO) > 0));
     isolated!().run(|| assert_eq!(naps(false, 6 * MS, Duration::ZERO), 0, "switched off"));
@@ -185,7 +185,7 @@ fn s4_a_worker_beside_a_busy_neighbour_gives_its_cpu_away() {
 
 /// Not where the caller shares his, too.
 #[test]
-fn s4_with_neighbours_on_all_cpus_nobody_goes_away() {
+fn s2_with_neighbours_on_all_cpus_nobody_goes_away() {
     bounded!();
     isolated!().run(|| assert_eq!(naps(true, 6 * MS, 6 * MS), 0));
 }
