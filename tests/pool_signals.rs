@@ -151,8 +151,8 @@ fn s42_sigprof_reaches_workers() {
                 unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGPROF) };
             }
         });
-        for slot in 1..4 {
-            assert!(SAMPLES[slot].load(Ordering::SeqCst) > 0, "slot {slot} gets none");
-        }
+        let samples = SAMPLES.iter().map(|samples| samples.load(Ordering::SeqCst));
+        let samples: Vec<usize> = samples.collect();
+        assert!(samples[1..].iter().all(|&samples| samples > 0), "{samples:?}");
     });
 }

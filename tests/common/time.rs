@@ -219,7 +219,7 @@ fn account(delay: u64) -> c_int {
         assert!(file >= 0);
         std::fs::File::from_raw_fd(file)
     };
-    write!(file, "1000 {delay} 7\n").expect("a file in memory");
+    writeln!(file, "1000 {delay} 7").expect("a file in memory");
     std::io::Seek::rewind(&mut file).expect("a file in memory");
     file.into_raw_fd()
 }
