@@ -5,67 +5,17 @@
 
 #[macro_use]
 mod common;
+#[path = "common/forked.rs"]
+mod forked;
 
 use common::cpus;
-use common::{on_all_threads, panic_of, text_of, Latch, LatePool};
+use common::{on_all_threads, panic_of, Latch, LatePool};
+use forked::{end_of, fork, quietly, End, GOOD};
 use rowpool::Pool;
-use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
-
-/// How a child ended.
-#[derive(Debug, PartialEq)]
-enum End {
-    Exit(i32),
-    Signal(i32),
-}
-
-const GOOD: End = End::Exit(0);
-
-/// Runs `child` in a `fork()` of this process, to an exit code of 0, or 1 where
-/// it panics. A child that hangs is ended by its alarm, before the test is.
-fn fork(child: impl FnOnce()) -> End {
-    // SAFETY: the child runs on with the calling thread alone. It allocates and
-    // prints, which glibc and Apple's libc support; it leaves by `_exit`.
-    match unsafe { libc::fork() } {
-        -1 => panic!("fork: {}", std::io::Error::last_os_error()),
-        0 => {
-            quietly();
-            let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).err();
-            if let Some(payload) = &failed {
-                let _ = writeln!(std::io::stderr(), "in the child: {}", text_of(&**payload));
-            }
-            // SAFETY: ends the process; nothing of the parent's is flushed.
-            unsafe { libc::_exit(failed.is_some().into()) }
-        }
-        pid => end_of(pid),
-    }
-}
-
-/// For a child: an alarm, and no core file where it aborts.
-fn quietly() {
-    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: calls about this process, with a pointer to a live struct.
-    unsafe {
-        libc::alarm(20 * common::slowness());
-        libc::setrlimit(libc::RLIMIT_CORE, &none);
-    }
-}
-
-fn end_of(pid: libc::pid_t) -> End {
-    let mut status = 0;
-    // SAFETY: `pid` is a child of ours; the status goes to a live int.
-    while unsafe { libc::waitpid(pid, &mut status, 0) } != pid {
-        assert_eq!(std::io::Error::last_os_error().kind(), std::io::ErrorKind::Interrupted);
-    }
-    if libc::WIFEXITED(status) {
-        End::Exit(libc::WEXITSTATUS(status))
-    } else {
-        End::Signal(libc::WTERMSIG(status))
-    }
-}
 
 /// Every shape, on the calling thread.
 fn serial(pool: &Pool) {

@@ -59,6 +59,18 @@ fn s1_a_fraction_is_worked_in_shifts() {
     }
 }
 
+/// S1: with the policy switched off what is left over stays unused.
+#[test]
+fn s1_a_fraction_without_its_policy() {
+    bounded!();
+    for (percent, whole) in [(150, 1), (240, 2)] {
+        let pool = quota(percent).width(4).without(rowpool::Policy::Quota).build().unwrap();
+        let begun = Instant::now();
+        let seen = seen(&pool, |_| begun.elapsed() > Duration::from_millis(50));
+        assert_eq!((seen, pool.active_width()), (vec![whole], whole), "{percent}%");
+    }
+}
+
 /// S1: nothing is left over, or there was less than one to begin with.
 #[test]
 fn s1_whole_cpus_have_no_shifts() {

@@ -230,6 +230,22 @@ fn a_tiny_region_wakes_nobody() {
     assert!((0..30).any(alone), "every region wakes somebody");
 }
 
+/// Without the policy, each one that finds sleepers wakes them.
+#[test]
+fn without_its_policy_a_tiny_region_wakes_sleepers() {
+    bounded!();
+    let builder = cpus::builder().width(3).spin_window(Duration::ZERO).thread_name("each");
+    let pool = builder.without(rowpool::Policy::Wake).build().unwrap();
+    on_all_threads(&pool, |_| ());
+    let workers = await_named("each-", 2);
+    for _ in 0..20 {
+        await_quiet(&workers);
+        let before = signs(&workers);
+        pool.for_each_index(3, |_| ());
+        await_run(&workers, &before);
+    }
+}
+
 /// Regions of parked pools are right, with any window.
 #[test]
 fn regions_of_parked_pools() {

@@ -14,6 +14,7 @@ use rowpool::{BuildError, Pool, PoolBuilder};
 use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 
 const WANTED: usize = 8;
 
@@ -110,6 +111,50 @@ fn refused_by_the_kernel() {
     isolated!().env("ROWPOOL_NUM_THREADS", WANTED.to_string()).run(|| match pids() {
         Ok(group) => pools_under(&|more| limit(&group, more)),
         Err(error) => cannot_check!("cgroup1-pids", "{error}"),
+    });
+}
+
+/// S37: a strict build of the global pool that fails joins a worker whose hook asks
+/// for that pool. It gets one, of the threads that there are.
+fn a_strict_build_fails_beside_a_hook(limit: &dyn Fn(Option<usize>)) {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let hook = {
+        let seen = Arc::clone(&seen);
+        move |_| {
+            // The builder has met the limit, and is about to join this worker.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            works(rowpool::global());
+            seen.store(rowpool::global().num_threads(), Ordering::SeqCst);
+        }
+    };
+    limit(Some(1));
+    match Pool::builder().width(3).strict(true).on_worker_start(hook).build_global() {
+        Err(BuildError::Spawn { got, wanted, .. }) => assert_eq!((got, wanted), (2, 3)),
+        other => panic!("{other:?}"),
+    }
+    limit(None);
+    assert_eq!(seen.load(Ordering::SeqCst), 1, "the worker itself was the last");
+    assert_eq!(rowpool::global().num_threads(), 1);
+    works(rowpool::global());
+}
+
+#[test]
+fn s37_refused_by_the_kernel_beside_a_hook() {
+    bounded!();
+    isolated!().run(|| match pids() {
+        Ok(group) => a_strict_build_fails_beside_a_hook(&|more| limit(&group, more)),
+        Err(error) => cannot_check!("cgroup1-pids", "{error}"),
+    });
+}
+
+#[test]
+#[cfg(target_env = "gnu")]
+fn s37_refused_by_a_fake_beside_a_hook() {
+    bounded!();
+    isolated!().run(|| {
+        a_strict_build_fails_beside_a_hook(&|more| {
+            fake::ALLOWED.store(more.unwrap_or(usize::MAX), Ordering::SeqCst);
+        });
     });
 }
 

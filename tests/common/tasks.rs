@@ -65,6 +65,22 @@ impl Task {
         self.status("Cpus_allowed_list")
     }
 
+    /// Its blocked signals, one bit each.
+    pub fn blocked_signals(&self) -> Option<u64> {
+        u64::from_str_radix(&self.status("SigBlk")?, 16).ok()
+    }
+
+    /// Its scheduling policy and nice value.
+    pub fn priority(&self) -> Option<(i32, i32)> {
+        Some((self.stat(38)?.parse().ok()?, self.stat(16)?.parse().ok()?))
+    }
+
+    /// The system's number of it.
+    pub fn number(&self) -> usize {
+        let name = self.0.file_name().and_then(|name| name.to_str());
+        name.and_then(|name| name.parse().ok()).expect("a directory for each thread")
+    }
+
     /// A field of `stat`, counted from the state.
     fn stat(&self, field: usize) -> Option<String> {
         let line = self.read("stat")?;

@@ -441,24 +441,3 @@ fn spawned_closures_are_dropped_once() {
         }
     }
 }
-
-/// Several threads use one pool, and the process-wide one.
-#[test]
-fn several_callers() {
-    bounded!();
-    let pool = pool(2);
-    thread::scope(|s| {
-        for caller in 0..4u64 {
-            let pool = &pool;
-            s.spawn(move || {
-                for round in 0..100u64 {
-                    let wanted = (0..500).map(|i| i * caller + round).sum::<u64>();
-                    let sum =
-                        || (0..500u64).into_par_iter().map(|i| i * caller + round).sum::<u64>();
-                    assert_eq!(pool.install(sum), wanted);
-                    assert_eq!(sum(), wanted);
-                }
-            });
-        }
-    });
-}
