@@ -14,7 +14,7 @@ use std::process::Command;
 use support::candidate::{BARRIER_POOLS, ROWPOOL, SERIAL};
 use support::child::{self, Hog};
 use support::report::{self, Asked, Case, Figures, Row, Turns};
-use support::{rounds, short, wanted};
+use support::{rounds, short, some, wanted};
 
 /// A part of the bench; `None`, with a line, where it cannot be run.
 type Part = fn(target: &Path) -> Option<Vec<Row>>;
@@ -80,7 +80,7 @@ fn figures(figure: Option<f64>) -> Figures {
 
 /// In seconds.
 fn seconds(usual: f64) -> String {
-    (if short() { usual / 50.0 } else { usual }).to_string()
+    some(usual, usual / 50.0).to_string()
 }
 
 const ON_RAYON: &str = "ferrox 0.25 on rayon";
@@ -95,7 +95,7 @@ fn ferrox(target: &Path) -> Option<Vec<Row>> {
     let model = model.to_str()?;
     let plain = build(target, "ferrox", "engine-ferrox")?;
     let patched = build(target, "ferrox/patched", "engine-ferrox-patched")?;
-    let tokens = if short() { "2" } else { "32" };
+    let tokens = some("32", "2");
     let mut cases: Vec<Case<(&str, &Path, &str)>> = Vec::new();
     for threads in ["1", "2", "4"] {
         let measure = format!("ferrox tg32, T = {threads}");
@@ -152,7 +152,7 @@ fn candle(target: &Path) -> Option<Vec<Row>> {
     let plain = build(target, "candle", "engine-candle")?;
     let patched = build(target, "candle/patched", "engine-candle-patched")?;
     let mut cases: Vec<Case<(&Path, [&str; 2])>> = Vec::new();
-    for &(model, kind, _) in &PASSES[..if short() { 1 } else { PASSES.len() }] {
+    for &(model, kind, _) in &PASSES[..some(PASSES.len(), 1)] {
         for (name, path) in CANDLE.into_iter().zip([&plain, &patched]) {
             cases.push((
                 format!("candle {kind} products, {model}").into(),
@@ -182,23 +182,23 @@ fn candle(target: &Path) -> Option<Vec<Row>> {
 
 /// Threads, and the CPU of a busy neighbour.
 const QUIET: &str = "token, T = 2";
-const COMPANY: [(&str, usize, Option<usize>); 3] =
-    [(QUIET, 2, None), ("token, 4 threads", 4, None), ("token, T = 2, one hog", 2, Some(1))];
+type Company = (usize, &'static [usize]);
+const COMPANY: [(&str, Company); 3] =
+    [(QUIET, (2, &[])), ("token, 4 threads", (4, &[])), ("token, T = 2, one hog", (2, &[1]))];
 
 fn barrier_pool(target: &Path) -> Option<Vec<Row>> {
     let path = build(target, "barrier-pool", "engine-barrier-pool")?;
     let [candle, chunked] = BARRIER_POOLS;
-    let mut cases: Vec<Case<(&str, usize, Option<usize>)>> = Vec::new();
-    for (measure, threads, hog) in COMPANY {
+    let mut cases: Vec<Case<(&str, Company)>> = Vec::new();
+    for (measure, company) in COMPANY {
         let pools = [SERIAL.name, ROWPOOL.name, candle, chunked];
-        cases.extend(pools.map(|pool| (measure.into(), pool, (pool, threads, hog))));
+        cases.extend(pools.map(|pool| (measure.into(), pool, (pool, company))));
     }
-    let turns = Turns::of(rounds(7), &cases, |&(pool, threads, hog)| {
-        let neighbour = hog.map(Hog::on);
-        if matches!(neighbour, Some(None)) {
+    let turns = Turns::of(rounds(7), &cases, |&(pool, (threads, hogs))| {
+        let Some(_neighbours) = Hog::on_all(hogs) else {
             return figures(None);
-        }
-        let form = if short() { "--test" } else { "--bench" };
+        };
+        let form = some("--bench", "--test");
         let args = [pool, &threads.to_string(), &seconds(1.0), form];
         figures(run(&path, &args, &[]).and_then(|(said, _)| said.split(' ').next()?.parse().ok()))
     });

@@ -7,7 +7,7 @@ use crate::support::fork::{Common, Shared};
 use crate::support::machine::{thread_cpu, Line};
 use crate::support::report::{Asked, Case, Figures, Row, Turns};
 use crate::support::stats::{quantile, Estimate};
-use crate::support::{time, wanted};
+use crate::support::{some, time, wanted};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -149,11 +149,7 @@ fn together(candidates: &Candidates<'_>) -> Vec<Row> {
     }
     let work = Work::calibrated();
     let turns = Turns::of(usual_rounds(), &cases, |how| match *how {
-        How::Threads(callers, pool) => {
-            let mut figures = [f64::NAN; 3];
-            (pool.open)(&mut |pool| figures = turn(pool, callers, work));
-            figures
-        }
+        How::Threads(callers, pool) => pool.run(|pool| turn(pool, callers, work)),
         How::Tokio(callers) => turn_on_tokio(callers, work),
     });
     turns.rows(|one| {
@@ -180,7 +176,7 @@ const WAITERS: usize = 3;
 /// they wait show that here too.
 fn burnt(pool: &dyn Shared, work: Work) -> f64 {
     let (mut waited, mut used) = (Duration::ZERO, Some(Duration::ZERO));
-    for _ in 0..if crate::support::short() { 1 } else { 10 } {
+    for _ in 0..some(10, 1) {
         let begun = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -222,10 +218,6 @@ fn waiting(candidates: &Candidates<'_>) -> Vec<Row> {
     let work = Work::calibrated();
     let case = |pool: &Common| (WAITING.into(), pool.name, *pool);
     let cases: Vec<Case<Common>> = candidates.common.iter().map(case).collect();
-    let turns = Turns::of(usual_rounds(), &cases, |pool| {
-        let mut figure = f64::NAN;
-        (pool.open)(&mut |pool| figure = burnt(pool, work));
-        [figure; 3]
-    });
+    let turns = Turns::of(usual_rounds(), &cases, |pool| [pool.run(|pool| burnt(pool, work)); 3]);
     turns.rows(|one| vec![one.row("% of a CPU", 0).asked(one.ours(Asked::AtMost(10.0)))])
 }

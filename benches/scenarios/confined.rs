@@ -50,13 +50,13 @@ pub fn turn(role: &str, candidates: &Candidates<'_>) {
     if when == "inside" {
         enter();
     }
-    candidate.run(&mut |pool| {
+    let [rate, longest, throttled] = candidate.run(|pool| {
         if when == "before" {
             enter();
         }
-        let [rate, longest, throttled] = measure(pool, &mut token, group);
-        println!("{rate} {longest} {throttled}");
+        measure(pool, &mut token, group)
     });
+    println!("{rate} {longest} {throttled}");
 }
 
 /// Tokens a second, parts of a token included; the longest region, in ms; how

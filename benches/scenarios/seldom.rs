@@ -3,12 +3,12 @@
 
 use super::{begin, tokens, usual_rounds, Candidates};
 use crate::support::candidate::{busy, warm_up, ROWPOOL, SERIAL};
-use crate::support::fork::{Candidate, Fork};
+use crate::support::fork::Candidate;
 use crate::support::machine::{own_cpu, thread_cpu};
-use crate::support::report::{Asked, Case, Row, Turns};
+use crate::support::report::{each, Asked, Case, Row, Turns};
 use crate::support::stats::median;
 use crate::support::token::{Format, Token};
-use crate::support::{ms, rounds, short, time};
+use crate::support::{ms, rounds, some, time};
 use std::time::{Duration, Instant};
 
 /// 1 024 multiply-adds.
@@ -57,11 +57,7 @@ impl Gap {
     }
 
     fn regions(self) -> u32 {
-        if short() {
-            2
-        } else {
-            self.regions
-        }
+        some(self.regions, 2)
     }
 }
 
@@ -78,17 +74,16 @@ fn cases(candidates: &Candidates<'_>, gaps: &[Gap], least: usize) -> Vec<Case<(G
 /// The median region, in µs.
 pub fn after_gaps(gap: Gap, candidate: &Candidate) -> f64 {
     let mut token = Token::single(Format::Q8_0, gap.shape);
-    let mut times = Vec::new();
-    candidate.run(&mut |pool| {
+    candidate.run(|pool| {
         warm_up(pool, time(10));
-        for _ in 0..gap.regions() {
+        let times = (0..gap.regions()).map(|_| {
             busy(gap.every());
             let begun = Instant::now();
             pool.decode(&mut token);
-            times.push(begun.elapsed().as_secs_f64() * 1e6);
-        }
-    });
-    median(&times)
+            begun.elapsed().as_secs_f64() * 1e6
+        });
+        median(&times.collect::<Vec<f64>>())
+    })
 }
 
 fn gaps(candidates: &Candidates<'_>) -> Vec<Row> {
@@ -97,36 +92,29 @@ fn gaps(candidates: &Candidates<'_>) -> Vec<Row> {
         Turns::of(usual_rounds(), &cases, |(gap, candidate)| [after_gaps(*gap, candidate); 3]);
     turns.rows(|one| {
         let small = one.measure().starts_with("small");
+        let asked = |most, when: bool| one.ours(Asked::AtMost(most)).filter(|_| when);
         let over = one.minus(0, one.measure(), SERIAL.name);
         let times = one.over(0, one.measure(), SERIAL.name);
-        let (most, most_times) = (Asked::AtMost(0.5), Asked::AtMost(1.1));
-        let row = one.row("µs", 0);
-        let row = row.compared("µs over serial", over, one.ours(most).filter(|_| small));
-        let asked = one.ours(most_times).filter(|_| !small);
-        vec![row.compared("time over serial", times, asked)]
+        let row = one.row("µs", 0).compared("µs over serial", over, asked(0.5, small));
+        vec![row.compared("time over serial", times, asked(1.1, !small))]
     })
-}
-
-/// A turn for each candidate.
-fn each<'a>(name: &'static str, candidates: &[&'a Candidate]) -> Vec<Case<&'a Candidate>> {
-    candidates.iter().map(|&candidate| (name.into(), candidate.name, candidate)).collect()
 }
 
 const FIRST: &str = "first_token";
 
 /// The token hot, and the first one after a second of idleness, in ms.
 pub fn first_of(candidate: &Candidate, token: &mut Token) -> [f64; 2] {
-    let (mut hot, mut firsts) = (f64::NAN, Vec::new());
-    candidate.run(&mut |pool| {
-        hot = median(&tokens::decode(pool, token, time(150)));
-        for _ in 0..if short() { 1 } else { 3 } {
+    candidate.run(|pool| {
+        let hot = median(&tokens::decode(pool, token, time(150)));
+        let firsts = (0..some(3, 1)).map(|_| {
             std::thread::sleep(time(1000));
-            firsts.push(ms(pool.paced(token, tokens::limit()).time));
+            let first = ms(pool.paced(token, tokens::limit()).time);
             // Hot again.
             tokens::decode(pool, token, time(30));
-        }
-    });
-    [median(&firsts), hot]
+            first
+        });
+        [median(&firsts.collect::<Vec<f64>>()), hot]
+    })
 }
 
 fn first_token(candidates: &Candidates<'_>) -> Vec<Row> {
@@ -134,18 +122,15 @@ fn first_token(candidates: &Candidates<'_>) -> Vec<Row> {
         return Vec::new();
     }
     let mut token = Token::new(Format::Q8_0);
-    let cases = each(FIRST, &candidates.all.iter().collect::<Vec<_>>());
+    let cases = each(FIRST, candidates.all);
     let turns = Turns::of(usual_rounds(), &cases, |candidate| {
         let [first, hot] = first_of(candidate, &mut token);
         [first, hot, 1.1 * hot + 0.1]
     });
     turns.rows(|one| {
         let asked = one.ours(Asked::AtMost(1.0));
-        vec![one.row("ms", 0).compared("over the hot one", one.within(0, 1), None).compared(
-            "over 1.1 x hot + 100 µs",
-            one.within(0, 2),
-            asked,
-        )]
+        let row = one.row("ms", 0).compared("over the hot one", one.within(0, 1), None);
+        vec![row.compared("over 1.1 x hot + 100 µs", one.within(0, 2), asked)]
     })
 }
 
@@ -154,22 +139,20 @@ const IDLE: &str = "idle_2s";
 /// CPU time of the process over 2 s, from 1 s after the last region, in ms; NaN
 /// where it is not known.
 fn idle_ms(candidate: &Candidate) -> f64 {
-    let mut used = f64::NAN;
-    candidate.run(&mut |pool| {
+    candidate.run(|pool| {
         warm_up(pool, time(20));
         std::thread::sleep(time(1000));
         let before = own_cpu();
         std::thread::sleep(time(2000));
-        used = own_cpu().zip(before).map_or(f64::NAN, |(now, before)| ms(now - before));
-    });
-    used
+        own_cpu().zip(before).map_or(f64::NAN, |(now, before)| ms(now - before))
+    })
 }
 
 fn idle(candidates: &Candidates<'_>) -> Vec<Row> {
     if !begin(IDLE) {
         return Vec::new();
     }
-    let cases = each(IDLE, &candidates.all.iter().collect::<Vec<_>>());
+    let cases = each(IDLE, candidates.all);
     // Others use CPU time of their own, and this varies little.
     let turns = Turns::within(|_| 1.0, rounds(5), &cases, |candidate| [idle_ms(candidate); 3]);
     turns.rows(|one| vec![one.row("ms of CPU", 0).asked(one.ours(Asked::AtMost(0.5)))])
@@ -178,9 +161,8 @@ fn idle(candidates: &Candidates<'_>) -> Vec<Row> {
 /// CPU time of all threads but the caller, in hundredths of a core.
 pub fn share(gap: Gap, candidate: &Candidate) -> f64 {
     let mut token = Token::single(Format::Q8_0, gap.shape);
-    let mut share = f64::NAN;
     let others = || Some(own_cpu()?.saturating_sub(thread_cpu()?));
-    candidate.run(&mut |pool: &mut dyn Fork| {
+    candidate.run(|pool| {
         warm_up(pool, time(20));
         // The spin after the warm-up is none of it.
         std::thread::sleep(time(50));
@@ -190,9 +172,8 @@ pub fn share(gap: Gap, candidate: &Candidate) -> f64 {
             std::thread::sleep((gap.every() * region).saturating_sub(begun.elapsed()));
         }
         let used = others().zip(before).map(|(now, before)| now.saturating_sub(before));
-        share = used.map_or(f64::NAN, |used| 100.0 * ms(used) / ms(begun.elapsed()));
-    });
-    share
+        used.map_or(f64::NAN, |used| 100.0 * ms(used) / ms(begun.elapsed()))
+    })
 }
 
 fn shares(candidates: &Candidates<'_>) -> Vec<Row> {

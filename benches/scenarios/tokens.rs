@@ -76,17 +76,13 @@ fn turn(
     token: &mut Token,
     right: &[u32],
 ) -> Figures {
-    let hogs: Vec<Option<Hog>> = scenario.hogs.iter().map(|&cpu| Hog::on(cpu)).collect();
-    if hogs.iter().any(Option::is_none) {
+    let Some(hogs) = Hog::on_all(scenario.hogs) else {
         return [f64::NAN; 3];
-    }
+    };
     // A hundred tokens and more, for p99.
     let enough = time(if hogs.is_empty() { 700 } else { 1200 });
-    let mut times = Vec::new();
-    candidate.run(&mut |pool| {
-        token.clear();
-        times = decode(pool, token, enough);
-    });
+    token.clear();
+    let times = candidate.run(|pool| decode(pool, token, enough));
     let given_up = times.last().is_some_and(|&ms| ms >= limit_ms());
     assert!(given_up || token.output() == right, "{} computes something else", candidate.name);
     [median(&times), quantile(&times, 0.99), 0.0]

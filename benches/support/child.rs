@@ -106,15 +106,9 @@ impl Drop for Child {
 }
 
 /// What another program prints, standard output and standard error; an error
-/// where it fails.
+/// where it fails. (It has ended then, so that its CPU time is accounted for.)
 pub fn output(command: &mut Command) -> std::io::Result<(String, String)> {
-    let process =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let id = process.id();
-    LIVE.lock().expect("no panic inside").push(id);
-    let output = process.wait_with_output();
-    LIVE.lock().expect("no panic inside").retain(|&other| other != id);
-    let output = output?;
+    let output = command.output()?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let (out, err) = (text(output.stdout), text(output.stderr));
     if !output.status.success() {
@@ -136,6 +130,11 @@ impl Hog {
             println!("(a busy neighbour could not be bound to CPU {n})");
         }
         ready.then_some(Hog(child))
+    }
+
+    /// One on each of these CPUs, or none at all.
+    pub fn on_all(cpus: &[usize]) -> Option<Vec<Hog>> {
+        cpus.iter().map(|&cpu| Hog::on(cpu)).collect()
     }
 }
 

@@ -74,8 +74,7 @@ fn up_to(n: usize, mut f: impl FnMut() -> f64) -> Vec<f64> {
 fn turn(candidate: &Candidate, (name, gap, regions, captures): Kind, clock: f64) -> Figures {
     let gap = Duration::from_micros(gap);
     let trip = if candidate.name == YARDSTICK.name && name == HOT { round_trip() } else { None };
-    let mut figures = [f64::NAN; 3];
-    candidate.run(&mut |pool| {
+    let mut figures = candidate.run(|pool| {
         warm_up(pool, super::time(10));
         let singles = up_to(regions, || single(pool, gap, captures, clock));
         let typical = match gap.is_zero() {
@@ -86,7 +85,7 @@ fn turn(candidate: &Candidate, (name, gap, regions, captures): Kind, clock: f64)
             single(pool, gap, captures, 0.0);
         };
         let forked = who::forked(candidate.threads, singles.len(), watched);
-        figures = [typical, quantile(&singles, 0.99), 100.0 * forked];
+        [typical, quantile(&singles, 0.99), 100.0 * forked]
     });
     // A yardstick that is slow itself measures nothing.
     if trip.is_some_and(|f| figures[0] > 1.2 * f) {

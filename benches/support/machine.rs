@@ -124,7 +124,7 @@ pub struct Line<T>(pub T);
 /// with one PAUSE between two looks; the median of batches. `None` where two
 /// threads cannot be bound to two cores.
 pub fn round_trip() -> Option<f64> {
-    let batches = if super::short() { 2 } else { 9 };
+    let batches = super::some(9, 2);
     const TRIPS: u32 = 2000;
     let cores: Vec<_> = core_affinity::get_core_ids()?.into_iter().take(2).collect();
     let &[near, far] = cores.as_slice() else {

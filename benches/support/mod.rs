@@ -23,14 +23,8 @@ pub mod yardstick;
 /// Whether everything is to run once, quickly: `cargo bench -p rowpool-bench -- --test`, `cargo
 /// test --benches`. Figures mean nothing then.
 pub fn short() -> bool {
-    let mut args = std::env::args();
-    let (mut bench, mut test) = (false, false);
-    args.by_ref().for_each(|arg| match arg.as_str() {
-        "--bench" => bench = true,
-        "--test" => test = true,
-        _ => (),
-    });
-    test || !bench
+    let given = |option: &str| std::env::args().any(|arg| arg == option);
+    given("--test") || !given("--bench")
 }
 
 /// Whether a table was asked for: all of them are without a filter
@@ -44,19 +38,24 @@ pub fn wanted(table: &str) -> bool {
     }
 }
 
+/// So many, or a few in short form.
+pub fn some<N>(usual: N, few: N) -> N {
+    if short() {
+        few
+    } else {
+        usual
+    }
+}
+
 /// Rounds of a table: 1 in short form, or what `ROWPOOL_BENCH_ROUNDS` says.
 pub fn rounds(usual: usize) -> usize {
     let set = std::env::var("ROWPOOL_BENCH_ROUNDS").ok().and_then(|n| n.trim().parse().ok());
-    if short() {
-        1
-    } else {
-        set.unwrap_or(usual)
-    }
+    some(set.unwrap_or(usual), 1)
 }
 
 /// So many ms, or a small part of them in short form.
 pub fn time(ms: u64) -> Duration {
-    Duration::from_micros(if short() { 20 } else { 1000 } * ms)
+    Duration::from_micros(some(1000, 20) * ms)
 }
 
 pub fn ms(time: Duration) -> f64 {

@@ -258,7 +258,7 @@ impl Token {
 
     /// What serial code computes, and nothing is left of.
     pub fn right(&mut self) -> Vec<u32> {
-        SERIAL.run(&mut |pool| pool.decode(self));
+        SERIAL.run(|pool| pool.decode(self));
         let right = self.output();
         self.clear();
         right

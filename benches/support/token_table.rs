@@ -5,10 +5,10 @@ use super::candidate::{warm_up, LIMIT, YARDSTICK};
 use super::fork::Candidate;
 use super::fork_table::batch;
 use super::machine::round_trip;
-use super::report::{self, Asked, Case, Figures, Row, Turns};
+use super::report::{self, each, Asked, Case, Figures, Row, Turns};
 use super::stats::median;
 use super::token::{Token, SHAPES};
-use super::{ms, short, time};
+use super::{ms, some, time};
 use std::time::Instant;
 
 /// Steps of one turn, of which the median counts.
@@ -17,34 +17,32 @@ const STEPS: usize = 9;
 /// The step in ms.
 fn step(candidate: &Candidate, token: &mut Token, right: &[u32]) -> Figures {
     let trip = if candidate.name == YARDSTICK.name { round_trip() } else { None };
-    let (mut fork, mut times) = (0.0, Vec::new());
-    candidate.run(&mut |pool| {
+    let (fork, ms) = candidate.run(|pool| {
         warm_up(pool, time(10));
-        fork = median(&[0; 5].map(|_| batch(pool, false)));
+        let fork = median(&[0; 5].map(|_| batch(pool, false)));
         token.clear();
         pool.decode(token);
         assert_eq!(token.output(), right, "{} computes something else", candidate.name);
-        for _ in 0..if short() { 1 } else { STEPS } {
+        let times = (0..some(STEPS, 1)).map(|_| {
             let begun = Instant::now();
             pool.decode(token);
-            times.push(ms(begun.elapsed()));
-        }
+            ms(begun.elapsed())
+        });
+        (fork, median(&times.collect::<Vec<f64>>()))
     });
     // A yardstick whose empty fork is slow measures nothing.
-    [if trip.is_some_and(|f| fork > 1.2 * f) { f64::NAN } else { median(&times) }, 0.0, 0.0]
+    [if trip.is_some_and(|f| fork > 1.2 * f) { f64::NAN } else { ms }, 0.0, 0.0]
 }
 
 /// A region of one shape, in µs.
 fn shape(candidate: &Candidate, token: &mut Token, shape: (usize, usize)) -> Figures {
-    let mut us = f64::NAN;
-    candidate.run(&mut |pool| {
+    candidate.run(|pool| {
         warm_up(pool, time(10));
         pool.shape(token, shape);
         let begun = Instant::now();
         let regions = pool.shape(token, shape);
-        us = begun.elapsed().as_secs_f64() * 1e6 / regions as f64;
-    });
-    [us, 0.0, 0.0]
+        [begun.elapsed().as_secs_f64() * 1e6 / regions as f64, 0.0, 0.0]
+    })
 }
 
 /// Whose speed over whose, with what the upper end of its interval is to reach.
@@ -54,9 +52,7 @@ pub type Ratio = (Candidate, Candidate, Option<f64>);
 /// table.
 pub fn print(title: &str, token: &mut Token, all: &[Candidate], ratios: &[Ratio], rounds: usize) {
     let (right, serial) = (token.right(), all[0].name);
-    let case = |candidate: &Candidate| ("token".into(), candidate.name, *candidate);
-    let cases: Vec<Case<Candidate>> = all.iter().map(case).collect();
-    let turns = Turns::of(rounds, &cases, |candidate| step(candidate, token, &right));
+    let turns = Turns::of(rounds, &each("token", all), |candidate| step(candidate, token, &right));
     let bytes = token.bytes() as f64;
     let mut rows = turns.rows(|one| {
         let mut row = one.row("ms", 0).note(&format!("{:.1} GB/s", bytes / one.median(0) / 1e6));
