@@ -7,7 +7,7 @@ use super::fork_table::batch;
 use super::machine::round_trip;
 use super::report::{self, each, Asked, Case, Figures, Row, Turns};
 use super::stats::median;
-use super::token::{Token, SHAPES};
+use super::token::{self, Shape, Token};
 use super::{ms, some, time};
 use std::time::Instant;
 
@@ -35,7 +35,7 @@ fn step(candidate: &Candidate, token: &mut Token, right: &[u32]) -> Figures {
 }
 
 /// A region of one shape, in µs.
-fn shape(candidate: &Candidate, token: &mut Token, shape: (usize, usize)) -> Figures {
+fn shape(candidate: &Candidate, token: &mut Token, shape: Shape) -> Figures {
     candidate.run(|pool| {
         warm_up(pool, time(10));
         pool.shape(token, shape);
@@ -65,13 +65,13 @@ pub fn print(title: &str, token: &mut Token, all: &[Candidate], ratios: &[Ratio]
     });
     rows.extend(shapes(token, all, rounds));
     let (format, regions, mb) = (token.format(), token.regions(), token.bytes() / 1_000_000);
-    report::print(&format!("{title}: {format}, {regions} regions, {mb} MB"), &rows);
+    report::print(&format!("{title}: {format:?}, {regions} regions, {mb} MB"), &rows);
 }
 
 /// Region by region.
 fn shapes(token: &mut Token, all: &[Candidate], rounds: usize) -> Vec<Row> {
-    let mut cases: Vec<Case<(Candidate, (usize, usize))>> = Vec::new();
-    for size @ (rows, cols) in SHAPES {
+    let mut cases: Vec<Case<(Candidate, Shape)>> = Vec::new();
+    for size @ (rows, cols) in token::shapes() {
         let pools =
             all.iter().filter(|pool| pool.name != LIMIT.name && !pool.name.contains("by row"));
         cases.extend(pools.map(|&pool| (format!("{rows}x{cols}").into(), pool.name, (pool, size))));
