@@ -11,13 +11,8 @@ mod scenarios;
 mod support;
 
 use scenarios::{callers, confined, neighbours, seldom, tokens};
-use support::candidate::{ROWPOOL, ROWPOOL_COMMON, ROWPOOL_MUTEX};
 use support::cgroup::{self, Group};
 use support::child::{self, Child, Hog};
-use support::report::{self, Asked, Case, Turns};
-use support::stats::median;
-use support::token::{Format, Token};
-use support::{rounds, time, wanted};
 
 /// One scenario of a policy.
 struct Ablation {
@@ -39,6 +34,7 @@ enum Unit {
     Time(&'static str),
     Rate(&'static str),
 }
+use support::prelude::*;
 use Unit::{Rate, Time};
 
 const fn row(

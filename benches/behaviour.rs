@@ -11,13 +11,8 @@ mod support;
 use published::{FORKUNION, RAYON_INSIDE};
 use rowpool::Pool;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
-use support::candidate::{busy, rowpool, warm_up, ROWPOOL, YARDSTICK};
-use support::fork::Candidate;
 use support::machine::{clock_ns, thread_clocks};
-use support::report::{self, Asked, Case, Figures, Row, Turns};
-use support::stats::{median, quantile};
-use support::{ms, rounds, some, time, wanted};
+use support::prelude::*;
 
 fn main() {
     published::set_up();

@@ -11,10 +11,9 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::candidate::{BARRIER_POOLS, ROWPOOL, SERIAL};
+use support::candidate::BARRIER_POOLS;
 use support::child::{self, Hog};
-use support::report::{self, Asked, Case, Figures, Row, Turns};
-use support::{rounds, short, some, wanted};
+use support::prelude::*;
 
 /// A part of the bench; `None`, with a line, where it cannot be run.
 type Part = fn(target: &Path) -> Option<Vec<Row>>;

@@ -11,10 +11,8 @@ mod support;
 
 use criterion::Criterion;
 use published::{FERROX, FORKUNION, RAYON_BROADCAST, RAYON_INSIDE, RAYON_OUTSIDE};
-use std::time::{Duration, Instant};
-use support::candidate::{warm_up, ROWPOOL, ROWPOOL_THREADS, SCOPE, YARDSTICK};
-use support::fork::Candidate;
 use support::fork_table::{print, single};
+use support::prelude::*;
 
 const CANDIDATES: [Candidate; 9] = [
     ROWPOOL,

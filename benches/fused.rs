@@ -9,12 +9,8 @@ mod support;
 
 use rowpool::Pool;
 use std::ops::Range;
-use std::time::Instant;
-use support::candidate::{rowpool, warm_up, ROWPOOL};
-use support::report::{self, Case, Row, Turns};
-use support::stats::median;
-use support::token::{Format, Fused, Token};
-use support::{rounds, some, time, wanted};
+use support::prelude::*;
+use support::token::Fused;
 
 /// How the matrices of a layer are run; `None`: on the caller.
 type Way = Option<Fused>;

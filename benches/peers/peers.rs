@@ -15,10 +15,9 @@ use barrier_pool::CANDLE;
 use paralight::prelude::*;
 use scenarios::Candidates;
 use std::ops::Range;
-use support::candidate::{LIMIT, ROWPOOL, ROWPOOL_COMMON, SERIAL, YARDSTICK};
-use support::fork::{candidate, pool, share, Body, Candidate, Common, Shared, With};
-use support::token::{Format, Token};
-use support::{fork_table, rounds, token_table, wanted};
+use support::fork::{candidate, pool, share, Body, With};
+use support::{fork_table, token_table};
+use support::prelude::*;
 
 const PEERS: [Candidate; 7] = [CANDLE, FORTE, FORTE_JOIN, MICROPOOL, PARALIGHT, SPINDLE, ZERO_POOL];
 

@@ -2,16 +2,11 @@
 //! and what waiting for a turn costs.
 
 use super::{begin, usual_rounds, Candidates};
-use crate::support::candidate::{rowpool, ROWPOOL};
-use crate::support::fork::{Common, Shared};
 use crate::support::machine::{thread_cpu, Line};
-use crate::support::report::{Asked, Case, Figures, Row, Turns};
-use crate::support::stats::{quantile, Estimate};
-use crate::support::{some, time, wanted};
+use crate::support::prelude::*;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 const COUNTS: [(&str, usize); 4] =
     [("callers_1", 1), ("callers_2", 2), ("callers_4", 4), ("callers_8", 8)];

@@ -2,15 +2,11 @@
 //! process of its own: a pool learns of both when it is made.
 
 use super::{begin, tokens, usual_rounds, Candidates};
-use crate::support::candidate::{ROWPOOL, SERIAL};
 use crate::support::cgroup::{self, Group};
 use crate::support::child::Child;
-use crate::support::fork::{Candidate, Fork};
-use crate::support::report::{digits, Asked, Case, Figures, One, Row, Turns};
-use crate::support::token::{Format, Token};
-use crate::support::{ms, time};
+use crate::support::prelude::*;
+use crate::support::report::digits;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 const ONE_CPU: &str = "one_cpu";
 /// In hundredths of a CPU, with the least that is asked over serial code.

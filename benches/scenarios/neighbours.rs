@@ -2,13 +2,7 @@
 //! beside ours.
 
 use super::{begin, tokens, usual_rounds, Candidates};
-use crate::support::candidate::{rowpool, ROWPOOL};
-use crate::support::fork::{Candidate, Fork};
-use crate::support::report::{Asked, Case, Figures, One, Row, Turns};
-use crate::support::stats::median;
-use crate::support::token::{Format, Token};
-use crate::support::{ms, time};
-use std::time::Instant;
+use crate::support::prelude::*;
 
 /// What the others are compared with.
 const ALONE: &str = "one_pool";

@@ -2,14 +2,8 @@
 //! after a second, and the CPU time that waiting takes.
 
 use super::{begin, tokens, usual_rounds, Candidates};
-use crate::support::candidate::{busy, warm_up, ROWPOOL, SERIAL};
-use crate::support::fork::Candidate;
 use crate::support::machine::{own_cpu, thread_cpu};
-use crate::support::report::{each, Asked, Case, Row, Turns};
-use crate::support::stats::median;
-use crate::support::token::{Format, Token};
-use crate::support::{ms, rounds, some, time};
-use std::time::{Duration, Instant};
+use crate::support::prelude::*;
 
 /// 1 024 multiply-adds.
 const SMALL: (usize, usize) = (8, 128);

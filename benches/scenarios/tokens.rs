@@ -1,14 +1,8 @@
 //! The token: quiet, with more threads than cores, beside busy neighbours.
 
 use super::{begin, usual_rounds, Candidates};
-use crate::support::candidate::{ROWPOOL, SERIAL};
 use crate::support::child::Hog;
-use crate::support::fork::{Candidate, Fork};
-use crate::support::report::{Asked, Case, Figures, One, Row, Turns};
-use crate::support::stats::{median, quantile};
-use crate::support::token::{Format, Token};
-use crate::support::{ms, time, wanted};
-use std::time::{Duration, Instant};
+use crate::support::prelude::*;
 
 /// Under what the token is decoded.
 struct Scenario {

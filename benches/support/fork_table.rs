@@ -1,13 +1,9 @@
 //! The table of empty regions: back to back, and after the caller was busy.
 
-use super::candidate::{busy, warm_up, ROWPOOL, SCOPE, YARDSTICK};
-use super::fork::{Candidate, Fork};
 use super::machine::{clock_ns, round_trip};
-use super::report::{self, Asked, Case, Figures, One, Row, Turns};
+use super::prelude::*;
 use super::rounds::DISTURBED;
-use super::stats::{median, quantile};
 use super::who;
-use std::time::{Duration, Instant};
 
 /// What is measured: how long the caller is busy before each region, in µs,
 /// how many regions of one turn are timed one by one, and whether the closure

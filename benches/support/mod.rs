@@ -2,7 +2,7 @@
 //! `benches/peers` includes it too, and `cargo test` runs its tests.
 
 // Each bench uses a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 use std::time::Duration;
 
@@ -19,6 +19,20 @@ pub mod token;
 pub mod token_table;
 pub mod who;
 pub mod yardstick;
+
+/// What nearly every bench and table names.
+pub mod prelude {
+    pub use super::candidate::{busy, rowpool, warm_up, ROWPOOL, ROWPOOL_COMMON, ROWPOOL_MUTEX};
+    pub use super::candidate::{
+        LIMIT, ROWPOOL_THREADS, SCOPE, SERIAL, YARDSTICK, YARDSTICK_COMMON,
+    };
+    pub use super::fork::{Candidate, Common, Fork, Shared};
+    pub use super::report::{self, each, Asked, Case, Figures, One, Row, Turns};
+    pub use super::stats::{median, quantile, Estimate};
+    pub use super::token::{Format, Token};
+    pub use super::{ms, rounds, short, some, time, wanted};
+    pub use std::time::{Duration, Instant};
+}
 
 /// Whether everything is to run once, quickly: `cargo bench -p rowpool-bench -- --test`, `cargo
 /// test --benches`. Figures mean nothing then.

@@ -1,15 +1,10 @@
 //! The table of the token: the whole, each shape, and the ratios between
 //! candidates, paired round by round.
 
-use super::candidate::{warm_up, LIMIT, YARDSTICK};
-use super::fork::Candidate;
 use super::fork_table::batch;
 use super::machine::round_trip;
-use super::report::{self, each, Asked, Case, Figures, Row, Turns};
-use super::stats::median;
-use super::token::{self, Shape, Token};
-use super::{ms, some, time};
-use std::time::Instant;
+use super::prelude::*;
+use super::token::{self, Shape};
 
 /// Steps of one turn, of which the median counts.
 const STEPS: usize = 9;
