@@ -13,6 +13,7 @@ mod support;
 use scenarios::{callers, confined, neighbours, seldom, tokens};
 use support::cgroup::{self, Group};
 use support::child::{self, Child, Hog};
+use support::prelude::*;
 
 /// One scenario of a policy.
 struct Ablation {
@@ -34,7 +35,6 @@ enum Unit {
     Time(&'static str),
     Rate(&'static str),
 }
-use support::prelude::*;
 use Unit::{Rate, Time};
 
 const fn row(
@@ -125,7 +125,7 @@ fn main() {
             };
             let without = if *side == "without" { policy } else { "" };
             let role = format!("{at} {side} {dir}");
-            let child = Child::start_with(&role, &[("ROWPOOL_WITHOUT", without)]);
+            let child = Child::start(&role, &[("ROWPOOL_WITHOUT", without)]);
             let said = child.ok().and_then(|mut child| child.says()?.parse().ok());
             [said.unwrap_or(f64::NAN); 3]
         });

@@ -68,8 +68,14 @@ fn run(path: &Path, args: &[&str], settings: &[(&str, &str)]) -> Option<(String,
             command.env_remove(name);
         }
     }
-    command.args(args).envs(settings.iter().copied());
-    child::output(&mut command).inspect_err(|why| println!("{}: {why}", path.display())).ok()
+    let done = command.args(args).envs(settings.iter().copied()).output();
+    let done = done.inspect_err(|why| println!("{}: {why}", path.display())).ok()?;
+    let [out, err] =
+        [done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    if !done.status.success() {
+        println!("{}: {}: {err}", path.display(), done.status);
+    }
+    done.status.success().then_some((out, err))
 }
 
 /// A figure, or that there is none.
@@ -111,11 +117,8 @@ fn ferrox(target: &Path) -> Option<Vec<Row>> {
         let settings = [("RAYON_NUM_THREADS", *threads), ("FERROX_CPU_POOL", *pool)];
         figures(run(path, &[model, tokens], &settings).and_then(|(said, times)| {
             let right = right.get_or_insert_with(|| said.clone());
-            assert!(
-                !said.is_empty() && *right == said,
-                "{} computes something else",
-                path.display()
-            );
+            let same = !said.is_empty() && *right == said;
+            assert!(same, "{} computes something else", path.display());
             times.trim_end().rsplit_once("generation ")?.1.split(' ').next()?.parse().ok()
         }))
     });
@@ -152,12 +155,9 @@ fn candle(target: &Path) -> Option<Vec<Row>> {
     let patched = build(target, "candle/patched", "engine-candle-patched")?;
     let mut cases: Vec<Case<(&Path, [&str; 2])>> = Vec::new();
     for &(model, kind, _) in &PASSES[..some(PASSES.len(), 1)] {
+        let measure = format!("candle {kind} products, {model}");
         for (name, path) in CANDLE.into_iter().zip([&plain, &patched]) {
-            cases.push((
-                format!("candle {kind} products, {model}").into(),
-                name,
-                (path, [model, kind]),
-            ));
+            cases.push((measure.clone().into(), name, (path, [model, kind])));
         }
     }
     let turns = Turns::of(rounds(9), &cases, |(path, [model, kind])| {
@@ -171,9 +171,9 @@ fn candle(target: &Path) -> Option<Vec<Row>> {
             return vec![row];
         }
         let of = |(model, kind, _): &&(&str, &str, _)| {
-            one.measure() == format!("candle {kind} products, {model}")
+            one.measure().contains(kind) && one.measure().ends_with(model)
         };
-        let least = PASSES.iter().find(of).and_then(|(.., least)| *least);
+        let least = PASSES.iter().find(of).and_then(|pass| pass.2);
         let speed = one.speed(0, one.measure(), CANDLE[0]);
         vec![row.compared("speed over rayon", speed, least.map(Asked::AtLeast))]
     }))

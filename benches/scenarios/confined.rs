@@ -91,7 +91,7 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
         match Group::with_quota(percent) {
             Ok(group) => {
                 let role = |candidate: &_, made| role(candidate, made, Some(group.dir()));
-                let start = |candidate: &_, made| Child::start(&role(candidate, made)).ok();
+                let start = |candidate: &_, made| Child::start(&role(candidate, made), &[]).ok();
                 rows.extend(scenario(candidates, name, least, true, start));
             }
             Err(why) => println!("{name}: skipped: {why}"),
