@@ -36,7 +36,7 @@ fn main() {
     history::group(&mut criterion, "fork_back_to_back", &CANDIDATES, |pool, regions| {
         warm_up(pool, warm);
         let begun = Instant::now();
-        (0..regions).for_each(|_| pool.empty());
+        (0..regions).for_each(|_| pool.empty(false));
         begun.elapsed()
     });
     let (gap, clock) = (Duration::from_micros(100), support::machine::clock_ns());

@@ -48,12 +48,12 @@ fn compare(name: &'static str, ways: &[(&'static str, Way)], ops: &[Range<usize>
         token.clear();
         pass(&mut token, &pool, *way, ops);
         assert!(token.output() == right, "{way:?} computes something else");
-        let times = (0..some(15, 1)).map(|_| {
+        let us = median_of(some(15, 1), || {
             let begun = Instant::now();
             pass(&mut token, &pool, *way, ops);
             begun.elapsed().as_secs_f64() * 1e6 / layers as f64
         });
-        [median(&times.collect::<Vec<f64>>()); 3]
+        [us; 3]
     });
     turns.rows(|one| {
         let (each, serial) = (one.speed(0, name, EACH), one.speed(0, name, "serial"));

@@ -16,18 +16,15 @@ const QUOTAS: [(&str, u32, Option<f64>); 3] =
 /// When a pool is made: inside its group it sees the quota, and rowpool's
 /// active width is the quota's floor. One that was made before does not, and
 /// its width is the quota's ceiling.
-#[derive(Clone, Copy, PartialEq)]
-enum Made {
-    Inside,
-    Before,
-}
+type Made = &'static str;
+const INSIDE: Made = "inside";
+const BEFORE: Made = "before";
 
 /// What a process of its own is told, in words: threads, when to enter which
 /// group ("-": none), the candidate's name last.
 fn role(candidate: &Candidate, made: Made, group: Option<&Path>) -> String {
-    let when = if made == Made::Inside { "inside" } else { "before" };
     let group = group.map_or("-".into(), |dir| dir.display().to_string());
-    format!("turn {} {when} {group} {}", candidate.threads, candidate.name)
+    format!("turn {} {made} {group} {}", candidate.threads, candidate.name)
 }
 
 /// A turn, in the process of its own.
@@ -43,11 +40,11 @@ pub fn turn(role: &str, candidates: &Candidates<'_>) {
     let enter = || group.map_or(Ok(()), cgroup::join).expect("the group is ours");
     // Before the group is entered: it takes longer than the rest.
     let mut token = Token::new(Format::Q8_0);
-    if when == "inside" {
+    if when == INSIDE {
         enter();
     }
     let [rate, longest, throttled] = candidate.run(|pool| {
-        if when == "before" {
+        if when == BEFORE {
             enter();
         }
         measure(pool, &mut token, group)
@@ -109,10 +106,10 @@ fn scenario(
     quota: bool,
     start: impl Fn(&Candidate, Made) -> Option<Child>,
 ) -> Vec<Row> {
-    let inside = |&candidate: &Candidate| (name.into(), candidate.name, (candidate, Made::Inside));
+    let inside = |&candidate: &Candidate| (name.into(), candidate.name, (candidate, INSIDE));
     let mut cases: Vec<Case<(Candidate, Made)>> = candidates.all.iter().map(inside).collect();
     if quota {
-        cases.push((name.into(), CEILING, (ROWPOOL, Made::Before)));
+        cases.push((name.into(), CEILING, (ROWPOOL, BEFORE)));
     }
     let turns =
         Turns::of(usual_rounds(), &cases, |(candidate, made)| in_child(start(candidate, *made)));

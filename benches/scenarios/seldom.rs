@@ -4,13 +4,14 @@
 use super::{begin, tokens, usual_rounds, Candidates};
 use crate::support::machine::{own_cpu, thread_cpu};
 use crate::support::prelude::*;
+use crate::support::token::Shape;
 
 /// 1 024 multiply-adds.
-const SMALL: (usize, usize) = (8, 128);
+const SMALL: Shape = (8, 128);
 /// 331 776 of them: the projections of the token.
-const MEDIUM: (usize, usize) = (576, 576);
+const MEDIUM: Shape = (576, 576);
 /// Some 500 µs of serial work: one that is worth a wake.
-const LARGE: (usize, usize) = (20_480, 576);
+const LARGE: Shape = (20_480, 576);
 
 pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
     [gaps, first_token, idle, shares].iter().flat_map(|part| part(candidates)).collect()
@@ -18,65 +19,44 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
 
 /// A region once in a while: its shape, the ms from one to the next, and how many
 /// a turn has.
-#[derive(Clone, Copy)]
-pub struct Gap {
-    name: &'static str,
-    shape: (usize, usize),
-    every: u64,
-    regions: u32,
-}
-
-const fn gap(name: &'static str, shape: (usize, usize), every: u64, regions: u32) -> Gap {
-    Gap { name, shape, every, regions }
-}
+pub type Gap = (&'static str, Shape, u64, u32);
 
 /// The caller is busy with other things meanwhile.
 pub const GAPS: [Gap; 4] = [
-    gap("small_every_1ms", SMALL, 1, 100),
-    gap("small_every_5ms", SMALL, 5, 40),
-    gap("small_every_100ms", SMALL, 100, 7),
-    gap("medium_every_5ms", MEDIUM, 5, 40),
+    ("small_every_1ms", SMALL, 1, 100),
+    ("small_every_5ms", SMALL, 5, 40),
+    ("small_every_100ms", SMALL, 100, 7),
+    ("medium_every_5ms", MEDIUM, 5, 40),
 ];
 
 /// The caller sleeps meanwhile.
 pub const SHARES: [Gap; 3] = [
-    gap("cpu_medium_per_100ms", MEDIUM, 100, 20),
-    gap("cpu_large_per_100ms", LARGE, 100, 20),
-    gap("cpu_medium_per_1ms", MEDIUM, 1, 800),
+    ("cpu_medium_per_100ms", MEDIUM, 100, 20),
+    ("cpu_large_per_100ms", LARGE, 100, 20),
+    ("cpu_medium_per_1ms", MEDIUM, 1, 800),
 ];
-
-impl Gap {
-    fn every(self) -> Duration {
-        Duration::from_millis(self.every)
-    }
-
-    fn regions(self) -> u32 {
-        some(self.regions, 2)
-    }
-}
 
 /// Those of some gaps that were asked for, with all candidates or the pools alone.
 fn cases(candidates: &Candidates<'_>, gaps: &[Gap], least: usize) -> Vec<Case<(Gap, Candidate)>> {
     let mut cases: Vec<Case<(Gap, Candidate)>> = Vec::new();
-    for &gap in gaps.iter().filter(|gap| begin(gap.name)) {
+    for &gap in gaps.iter().filter(|gap| begin(gap.0)) {
         let wide = candidates.all.iter().filter(|candidate| candidate.threads >= least);
-        cases.extend(wide.map(|&candidate| (gap.name.into(), candidate.name, (gap, candidate))));
+        cases.extend(wide.map(|&candidate| (gap.0.into(), candidate.name, (gap, candidate))));
     }
     cases
 }
 
 /// The median region, in µs.
-pub fn after_gaps(gap: Gap, candidate: &Candidate) -> f64 {
-    let mut token = Token::single(Format::Q8_0, gap.shape);
+pub fn after_gaps((_, shape, every, regions): Gap, candidate: &Candidate) -> f64 {
+    let mut token = Token::single(Format::Q8_0, shape);
     candidate.run(|pool| {
         warm_up(pool, time(10));
-        let times = (0..gap.regions()).map(|_| {
-            busy(gap.every());
+        median_of(some(regions as usize, 2), || {
+            busy(Duration::from_millis(every));
             let begun = Instant::now();
             pool.decode(&mut token);
             begun.elapsed().as_secs_f64() * 1e6
-        });
-        median(&times.collect::<Vec<f64>>())
+        })
     })
 }
 
@@ -100,14 +80,14 @@ const FIRST: &str = "first_token";
 pub fn first_of(candidate: &Candidate, token: &mut Token) -> [f64; 2] {
     candidate.run(|pool| {
         let hot = median(&tokens::decode(pool, token, time(150)));
-        let firsts = (0..some(3, 1)).map(|_| {
+        let first = median_of(some(3, 1), || {
             std::thread::sleep(time(1000));
             let first = ms(pool.paced(token, tokens::limit()).time);
             // Hot again.
             tokens::decode(pool, token, time(30));
             first
         });
-        [median(&firsts.collect::<Vec<f64>>()), hot]
+        [first, hot]
     })
 }
 
@@ -153,17 +133,18 @@ fn idle(candidates: &Candidates<'_>) -> Vec<Row> {
 }
 
 /// CPU time of all threads but the caller, in hundredths of a core.
-pub fn share(gap: Gap, candidate: &Candidate) -> f64 {
-    let mut token = Token::single(Format::Q8_0, gap.shape);
+pub fn share((_, shape, every, regions): Gap, candidate: &Candidate) -> f64 {
+    let mut token = Token::single(Format::Q8_0, shape);
     let others = || Some(own_cpu()?.saturating_sub(thread_cpu()?));
     candidate.run(|pool| {
         warm_up(pool, time(20));
         // The spin after the warm-up is none of it.
         std::thread::sleep(time(50));
         let (before, begun) = (others(), Instant::now());
-        for region in 1..=gap.regions() {
+        for region in 1..=some(regions, 2) {
             pool.decode(&mut token);
-            std::thread::sleep((gap.every() * region).saturating_sub(begun.elapsed()));
+            let next = Duration::from_millis(every) * region;
+            std::thread::sleep(next.saturating_sub(begun.elapsed()));
         }
         let used = others().zip(before).map(|(now, before)| now.saturating_sub(before));
         used.map_or(f64::NAN, |used| 100.0 * ms(used) / ms(begun.elapsed()))

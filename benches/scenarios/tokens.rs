@@ -4,18 +4,9 @@ use super::{begin, usual_rounds, Candidates};
 use crate::support::child::Hog;
 use crate::support::prelude::*;
 
-/// Under what the token is decoded.
-struct Scenario {
-    name: &'static str,
-    /// Threads, where not each candidate's own.
-    threads: Option<usize>,
-    /// CPUs with a busy neighbour.
-    hogs: &'static [usize],
-}
-
-const fn scenario(name: &'static str, threads: Option<usize>, hogs: &'static [usize]) -> Scenario {
-    Scenario { name, threads, hogs }
-}
+/// Under what the token is decoded: threads, where not each candidate's own, and
+/// CPUs with a busy neighbour.
+type Scenario = (&'static str, Option<usize>, &'static [usize]);
 
 const QUIET: &str = "token_quiet";
 const OVER_4: &str = "token_4_threads";
@@ -23,11 +14,11 @@ const OVER_8: &str = "token_8_threads";
 const ONE_HOG: &str = "token_one_hog";
 const TWO_HOGS: &str = "token_two_hogs";
 const SCENARIOS: [Scenario; 5] = [
-    scenario(QUIET, None, &[]),
-    scenario(OVER_4, Some(4), &[]),
-    scenario(OVER_8, Some(8), &[]),
-    scenario(ONE_HOG, None, &[1]),
-    scenario(TWO_HOGS, None, &[0, 1]),
+    (QUIET, None, &[]),
+    (OVER_4, Some(4), &[]),
+    (OVER_8, Some(8), &[]),
+    (ONE_HOG, None, &[1]),
+    (TWO_HOGS, None, &[0, 1]),
 ];
 
 /// A token that takes this long is given up.
@@ -66,11 +57,11 @@ pub fn decode(pool: &mut dyn Fork, token: &mut Token, enough: Duration) -> Vec<f
 
 /// p50 and p99 in ms.
 fn turn(
-    (scenario, candidate): &(&Scenario, Candidate),
+    ((_, _, hogs), candidate): &(Scenario, Candidate),
     token: &mut Token,
     right: &[u32],
 ) -> Figures {
-    let Some(hogs) = Hog::on_all(scenario.hogs) else {
+    let Some(hogs) = Hog::on_all(hogs) else {
         return [f64::NAN; 3];
     };
     // A hundred tokens and more, for p99.
@@ -85,17 +76,13 @@ fn turn(
 pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
     // Too many threads are compared with the right number.
     let quiet = wanted(OVER_4) || wanted(OVER_8);
-    let mut cases: Vec<Case<(&Scenario, Candidate)>> = Vec::new();
-    for scenario in &SCENARIOS {
-        if begin(scenario.name) || (scenario.name == QUIET && quiet) {
-            let many = |c: &&Candidate| c.threads > 1 || scenario.threads.is_none();
-            cases.extend(candidates.all.iter().filter(many).map(|&candidate| {
-                let threads = scenario.threads.unwrap_or(candidate.threads);
-                (
-                    scenario.name.into(),
-                    candidate.name,
-                    (scenario, Candidate { threads, ..candidate }),
-                )
+    let mut cases: Vec<Case<(Scenario, Candidate)>> = Vec::new();
+    for scenario @ (name, threads, _) in SCENARIOS {
+        if begin(name) || (name == QUIET && quiet) {
+            let many = candidates.all.iter().filter(|c| c.threads > 1 || threads.is_none());
+            cases.extend(many.map(|&own| {
+                let threads = threads.unwrap_or(own.threads);
+                (name.into(), own.name, (scenario, Candidate { threads, ..own }))
             }));
         }
     }

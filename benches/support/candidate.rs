@@ -133,6 +133,6 @@ pub fn busy(time: Duration) {
 pub fn warm_up(pool: &mut dyn Fork, time: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < time {
-        pool.empty();
+        pool.empty(false);
     }
 }

@@ -33,11 +33,9 @@ pub trait Pool: Sized {
 
 /// A [`Pool`], whichever: what the benches do with it.
 pub trait Fork {
-    /// One empty region, by a closure that captures nothing.
-    fn empty(&mut self);
-    /// One empty region by a closure that captures something, as real ones do: on
-    /// the caller's stack that is one more line for the others to fetch.
-    fn captured(&mut self);
+    /// One empty region; `captures`: by a closure that captures something, as real ones
+    /// do. On the caller's stack that is one more line for the others to fetch.
+    fn empty(&mut self, captures: bool);
     /// One region.
     fn region(&mut self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync));
     /// One step of the token.
@@ -49,11 +47,10 @@ pub trait Fork {
 }
 
 impl<P: Pool> Fork for P {
-    fn empty(&mut self) {
-        self.slots(0, empty_slot);
-    }
-
-    fn captured(&mut self) {
+    fn empty(&mut self, captures: bool) {
+        if !captures {
+            return self.slots(0, empty_slot);
+        }
         let captured = black_box(1);
         self.slots(0, move |slot| {
             black_box(captured);

@@ -148,9 +148,8 @@ pub fn round_trip() -> Option<f64> {
 
 /// What two readings of the clock cost, in ns.
 pub fn clock_ns() -> f64 {
-    let pair = || {
+    super::stats::median_of(2001, || {
         let begun = Instant::now();
         begun.elapsed().as_nanos() as f64
-    };
-    super::stats::median(&(0..2001).map(|_| pair()).collect::<Vec<f64>>())
+    })
 }

@@ -28,7 +28,7 @@ pub mod prelude {
     };
     pub use super::fork::{Candidate, Common, Fork, Shared};
     pub use super::report::{self, each, Asked, Case, Figures, One, Row, Turns};
-    pub use super::stats::{median, quantile, Estimate};
+    pub use super::stats::{median, median_of, quantile, Estimate};
     pub use super::token::{Format, Token};
     pub use super::{ms, rounds, short, some, time, wanted};
     pub use std::time::{Duration, Instant};

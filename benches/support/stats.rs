@@ -20,6 +20,11 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// The median of what `f` returns `n` times.
+pub fn median_of(n: usize, mut f: impl FnMut() -> f64) -> f64 {
+    median(&(0..n).map(|_| f()).collect::<Vec<f64>>())
+}
+
 /// A median with the interval that holds the true one in 95 of 100 runs,
 /// whatever the distribution: it lies between two order statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -14,16 +14,16 @@ fn step(candidate: &Candidate, token: &mut Token, right: &[u32]) -> Figures {
     let trip = if candidate.name == YARDSTICK.name { round_trip() } else { None };
     let (fork, ms) = candidate.run(|pool| {
         warm_up(pool, time(10));
-        let fork = median(&[0; 5].map(|_| batch(pool, false)));
+        let fork = median_of(5, || batch(pool, false));
         token.clear();
         pool.decode(token);
         assert_eq!(token.output(), right, "{} computes something else", candidate.name);
-        let times = (0..some(STEPS, 1)).map(|_| {
+        let step = || {
             let begun = Instant::now();
             pool.decode(token);
             ms(begun.elapsed())
-        });
-        (fork, median(&times.collect::<Vec<f64>>()))
+        };
+        (fork, median_of(some(STEPS, 1), step))
     });
     // A yardstick whose empty fork is slow measures nothing.
     [if trip.is_some_and(|f| fork > 1.2 * f) { f64::NAN } else { ms }, 0.0, 0.0]
