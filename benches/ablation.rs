@@ -11,13 +11,9 @@ mod scenarios;
 mod support;
 
 use scenarios::{callers, confined, neighbours, seldom, tokens};
-use support::candidate::{ROWPOOL, ROWPOOL_COMMON, ROWPOOL_MUTEX};
 use support::cgroup::{self, Group};
 use support::child::{self, Child, Hog};
-use support::report::{self, Asked, Case, Turns};
-use support::stats::median;
-use support::token::{Format, Token};
-use support::{rounds, time, wanted};
+use support::prelude::*;
 
 /// One scenario of a policy.
 struct Ablation {
@@ -66,14 +62,12 @@ const ABLATIONS: [Ablation; 11] = [
     Ablation {
         quota: Some(150),
         ..row("quota", "token under 1.5 CPUs", Rate("tokens/s"), |_| {
-            let mut rate = f64::NAN;
             let mut token = Token::new(Format::Q8_0);
-            ROWPOOL.run(&mut |pool| rate = confined::measure(pool, &mut token, None)[0]);
-            rate
+            ROWPOOL.run(|pool| confined::measure(pool, &mut token, None)[0])
         })
     },
-    Ablation { hogs: &[1], ..row("timeslice", "token beside a hog", Time("ms"), |_| token(1200)) },
-    Ablation { hogs: &[0, 1], ..row("timeslice", "beside two", Time("ms"), |_| token(1200)) },
+    Ablation { hogs: &[1], ..row("timeslice", "token beside a hog", Time("ms"), token) },
+    Ablation { hogs: &[0, 1], ..row("timeslice", "beside two", Time("ms"), token) },
     row("oversubscription", "two pools in turn", Time("ms"), |_| {
         neighbours::in_turn(&ROWPOOL, &mut Token::new(Format::Q8_0))[0]
     }),
@@ -83,18 +77,16 @@ const ABLATIONS: [Ablation; 11] = [
 ];
 
 /// The token's median, in ms.
-fn token(for_ms: u64) -> f64 {
-    let (mut token, mut times) = (Token::new(Format::Q8_0), Vec::new());
-    ROWPOOL.run(&mut |pool| times = tokens::decode(pool, &mut token, time(for_ms)));
-    median(&times)
+fn token(_: bool) -> f64 {
+    let mut token = Token::new(Format::Q8_0);
+    median(&ROWPOOL.run(|pool| tokens::decode(pool, &mut token, time(1200))))
 }
 
 /// Regions a second of so many callers, by the pool's own lock or by a mutex.
 fn calls(callers: usize, own: bool) -> f64 {
     let pool = if own { ROWPOOL_COMMON } else { ROWPOOL_MUTEX };
-    let (work, mut rate) = (callers::Work::calibrated(), f64::NAN);
-    (pool.open)(&mut |pool| rate = callers::turn(pool, callers, work)[0]);
-    rate
+    let work = callers::Work::calibrated();
+    pool.run(|pool| callers::turn(pool, callers, work)[0])
 }
 
 /// What a turn's process is told: which ablation, with or without, its group.
@@ -128,13 +120,12 @@ fn main() {
         let cases: Vec<Case<&str>> =
             SIDES.iter().map(|side| (name.clone().into(), *side, *side)).collect();
         let turns = Turns::of(rounds(15), &cases, |side| {
-            let neighbours: Vec<Option<Hog>> = hogs.iter().map(|&cpu| Hog::on(cpu)).collect();
-            if neighbours.iter().any(Option::is_none) {
+            let Some(_neighbours) = Hog::on_all(hogs) else {
                 return [f64::NAN; 3];
-            }
+            };
             let without = if *side == "without" { policy } else { "" };
             let role = format!("{at} {side} {dir}");
-            let child = Child::start_with(&role, &[("ROWPOOL_WITHOUT", without)]);
+            let child = Child::start(&role, &[("ROWPOOL_WITHOUT", without)]);
             let said = child.ok().and_then(|mut child| child.says()?.parse().ok());
             [said.unwrap_or(f64::NAN); 3]
         });

@@ -11,13 +11,8 @@ mod support;
 use published::{FORKUNION, RAYON_INSIDE};
 use rowpool::Pool;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
-use support::candidate::{busy, rowpool, warm_up, ROWPOOL, YARDSTICK};
-use support::fork::Candidate;
 use support::machine::{clock_ns, thread_clocks};
-use support::report::{self, Asked, Case, Figures, Row, Turns};
-use support::stats::{median, quantile};
-use support::{ms, rounds, short, time, wanted};
+use support::prelude::*;
 
 fn main() {
     published::set_up();
@@ -33,9 +28,9 @@ fn main() {
     }
 }
 
-/// So many of a turn, or two in short form.
-fn some(usual: usize, mut figure: impl FnMut() -> Option<f64>) -> Vec<f64> {
-    (0..if short() { 2 } else { usual }).filter_map(|_| figure()).collect()
+/// The figures of so many, or of two in short form.
+fn figures(usual: usize, mut figure: impl FnMut() -> Option<f64>) -> Vec<f64> {
+    (0..some(usual, 2)).filter_map(|_| figure()).collect()
 }
 
 /// Drops of a pool whose workers spin, or sleep, in µs.
@@ -43,7 +38,7 @@ fn dropping() -> Vec<Row> {
     let cases: [Case<u64>; 2] =
         [("drop, hot".into(), ROWPOOL.name, 0), ("drop, parked".into(), ROWPOOL.name, 5)];
     let turns = Turns::of(rounds(9), &cases, |&rest| {
-        let times = some(10, || {
+        let times = figures(10, || {
             let mut pool = rowpool(2);
             warm_up(&mut pool, time(20));
             std::thread::sleep(Duration::from_millis(rest));
@@ -80,7 +75,7 @@ fn after_a_gap() -> Vec<Row> {
         (name.into(), "global()", &|| rowpool::global().for_each_row(&mut [0.0; 2], row)),
     ];
     let turns = Turns::of(rounds(9), &cases, |region| {
-        let times = some(40, || {
+        let times = figures(40, || {
             busy(Duration::from_millis(5));
             let begun = Instant::now();
             region();
@@ -109,7 +104,7 @@ fn window() -> Vec<Row> {
     let case = |us: u64| (format!("spin window of {us} µs").into(), ROWPOOL.name, us);
     let cases: [Case<u64>; 3] = [50, 300, 1000].map(case);
     let turns = Turns::of(rounds(5), &cases, |us| {
-        [median(&some(5, || spun(Duration::from_micros(*us)))); 3]
+        [median(&figures(5, || spun(Duration::from_micros(*us)))); 3]
     });
     turns.rows(|one| {
         let row = one.row("times the window", 0).asked(one.ours(Asked::AtMost(4.0)));
@@ -121,8 +116,8 @@ fn window() -> Vec<Row> {
 /// and the slowest in ms.
 fn many(candidate: &Candidate) -> Figures {
     let work = |range: std::ops::Range<usize>| range.for_each(|_| busy(Duration::from_micros(1)));
-    let (mut regions, mut slowest, mut seconds) = (0.0, Duration::ZERO, 0.0);
-    candidate.run(&mut |pool| {
+    candidate.run(|pool| {
+        let (mut regions, mut slowest) = (0.0, Duration::ZERO);
         pool.region(10, &work);
         let begun = Instant::now();
         while begun.elapsed() < time(500) {
@@ -131,9 +126,8 @@ fn many(candidate: &Candidate) -> Figures {
             slowest = slowest.max(own.elapsed());
             regions += 1.0;
         }
-        seconds = begun.elapsed().as_secs_f64();
-    });
-    [regions / seconds, ms(slowest), 0.0]
+        [regions / begun.elapsed().as_secs_f64(), ms(slowest), 0.0]
+    })
 }
 
 fn too_many_threads() -> Vec<Row> {

@@ -11,10 +11,9 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::candidate::{BARRIER_POOLS, ROWPOOL, SERIAL};
+use support::candidate::BARRIER_POOLS;
 use support::child::{self, Hog};
-use support::report::{self, Asked, Case, Figures, Row, Turns};
-use support::{rounds, short, wanted};
+use support::prelude::*;
 
 /// A part of the bench; `None`, with a line, where it cannot be run.
 type Part = fn(target: &Path) -> Option<Vec<Row>>;
@@ -69,8 +68,14 @@ fn run(path: &Path, args: &[&str], settings: &[(&str, &str)]) -> Option<(String,
             command.env_remove(name);
         }
     }
-    command.args(args).envs(settings.iter().copied());
-    child::output(&mut command).inspect_err(|why| println!("{}: {why}", path.display())).ok()
+    let done = command.args(args).envs(settings.iter().copied()).output();
+    let done = done.inspect_err(|why| println!("{}: {why}", path.display())).ok()?;
+    let [out, err] =
+        [done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    if !done.status.success() {
+        println!("{}: {}: {err}", path.display(), done.status);
+    }
+    done.status.success().then_some((out, err))
 }
 
 /// A figure, or that there is none.
@@ -80,7 +85,7 @@ fn figures(figure: Option<f64>) -> Figures {
 
 /// In seconds.
 fn seconds(usual: f64) -> String {
-    (if short() { usual / 50.0 } else { usual }).to_string()
+    some(usual, usual / 50.0).to_string()
 }
 
 const ON_RAYON: &str = "ferrox 0.25 on rayon";
@@ -95,7 +100,7 @@ fn ferrox(target: &Path) -> Option<Vec<Row>> {
     let model = model.to_str()?;
     let plain = build(target, "ferrox", "engine-ferrox")?;
     let patched = build(target, "ferrox/patched", "engine-ferrox-patched")?;
-    let tokens = if short() { "2" } else { "32" };
+    let tokens = some("32", "2");
     let mut cases: Vec<Case<(&str, &Path, &str)>> = Vec::new();
     for threads in ["1", "2", "4"] {
         let measure = format!("ferrox tg32, T = {threads}");
@@ -112,11 +117,8 @@ fn ferrox(target: &Path) -> Option<Vec<Row>> {
         let settings = [("RAYON_NUM_THREADS", *threads), ("FERROX_CPU_POOL", *pool)];
         figures(run(path, &[model, tokens], &settings).and_then(|(said, times)| {
             let right = right.get_or_insert_with(|| said.clone());
-            assert!(
-                !said.is_empty() && *right == said,
-                "{} computes something else",
-                path.display()
-            );
+            let same = !said.is_empty() && *right == said;
+            assert!(same, "{} computes something else", path.display());
             times.trim_end().rsplit_once("generation ")?.1.split(' ').next()?.parse().ok()
         }))
     });
@@ -152,13 +154,10 @@ fn candle(target: &Path) -> Option<Vec<Row>> {
     let plain = build(target, "candle", "engine-candle")?;
     let patched = build(target, "candle/patched", "engine-candle-patched")?;
     let mut cases: Vec<Case<(&Path, [&str; 2])>> = Vec::new();
-    for &(model, kind, _) in &PASSES[..if short() { 1 } else { PASSES.len() }] {
+    for &(model, kind, _) in &PASSES[..some(PASSES.len(), 1)] {
+        let measure = format!("candle {kind} products, {model}");
         for (name, path) in CANDLE.into_iter().zip([&plain, &patched]) {
-            cases.push((
-                format!("candle {kind} products, {model}").into(),
-                name,
-                (path, [model, kind]),
-            ));
+            cases.push((measure.clone().into(), name, (path, [model, kind])));
         }
     }
     let turns = Turns::of(rounds(9), &cases, |(path, [model, kind])| {
@@ -172,9 +171,9 @@ fn candle(target: &Path) -> Option<Vec<Row>> {
             return vec![row];
         }
         let of = |(model, kind, _): &&(&str, &str, _)| {
-            one.measure() == format!("candle {kind} products, {model}")
+            one.measure().contains(kind) && one.measure().ends_with(model)
         };
-        let least = PASSES.iter().find(of).and_then(|(.., least)| *least);
+        let least = PASSES.iter().find(of).and_then(|pass| pass.2);
         let speed = one.speed(0, one.measure(), CANDLE[0]);
         vec![row.compared("speed over rayon", speed, least.map(Asked::AtLeast))]
     }))
@@ -182,23 +181,23 @@ fn candle(target: &Path) -> Option<Vec<Row>> {
 
 /// Threads, and the CPU of a busy neighbour.
 const QUIET: &str = "token, T = 2";
-const COMPANY: [(&str, usize, Option<usize>); 3] =
-    [(QUIET, 2, None), ("token, 4 threads", 4, None), ("token, T = 2, one hog", 2, Some(1))];
+type Company = (usize, &'static [usize]);
+const COMPANY: [(&str, Company); 3] =
+    [(QUIET, (2, &[])), ("token, 4 threads", (4, &[])), ("token, T = 2, one hog", (2, &[1]))];
 
 fn barrier_pool(target: &Path) -> Option<Vec<Row>> {
     let path = build(target, "barrier-pool", "engine-barrier-pool")?;
     let [candle, chunked] = BARRIER_POOLS;
-    let mut cases: Vec<Case<(&str, usize, Option<usize>)>> = Vec::new();
-    for (measure, threads, hog) in COMPANY {
+    let mut cases: Vec<Case<(&str, Company)>> = Vec::new();
+    for (measure, company) in COMPANY {
         let pools = [SERIAL.name, ROWPOOL.name, candle, chunked];
-        cases.extend(pools.map(|pool| (measure.into(), pool, (pool, threads, hog))));
+        cases.extend(pools.map(|pool| (measure.into(), pool, (pool, company))));
     }
-    let turns = Turns::of(rounds(7), &cases, |&(pool, threads, hog)| {
-        let neighbour = hog.map(Hog::on);
-        if matches!(neighbour, Some(None)) {
+    let turns = Turns::of(rounds(7), &cases, |&(pool, (threads, hogs))| {
+        let Some(_neighbours) = Hog::on_all(hogs) else {
             return figures(None);
-        }
-        let form = if short() { "--test" } else { "--bench" };
+        };
+        let form = some("--bench", "--test");
         let args = [pool, &threads.to_string(), &seconds(1.0), form];
         figures(run(&path, &args, &[]).and_then(|(said, _)| said.split(' ').next()?.parse().ok()))
     });

@@ -11,10 +11,8 @@ mod support;
 
 use criterion::Criterion;
 use published::{FERROX, FORKUNION, RAYON_BROADCAST, RAYON_INSIDE, RAYON_OUTSIDE};
-use std::time::{Duration, Instant};
-use support::candidate::{warm_up, ROWPOOL, ROWPOOL_THREADS, SCOPE, YARDSTICK};
-use support::fork::Candidate;
 use support::fork_table::{print, single};
+use support::prelude::*;
 
 const CANDIDATES: [Candidate; 9] = [
     ROWPOOL,
@@ -38,7 +36,7 @@ fn main() {
     history::group(&mut criterion, "fork_back_to_back", &CANDIDATES, |pool, regions| {
         warm_up(pool, warm);
         let begun = Instant::now();
-        (0..regions).for_each(|_| pool.empty());
+        (0..regions).for_each(|_| pool.empty(false));
         begun.elapsed()
     });
     let (gap, clock) = (Duration::from_micros(100), support::machine::clock_ns());

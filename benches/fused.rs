@@ -9,12 +9,8 @@ mod support;
 
 use rowpool::Pool;
 use std::ops::Range;
-use std::time::Instant;
-use support::candidate::{rowpool, warm_up, ROWPOOL};
-use support::report::{self, Case, Row, Turns};
-use support::stats::median;
-use support::token::{Format, Fused, Token};
-use support::{rounds, short, time, wanted};
+use support::prelude::*;
+use support::token::Fused;
 
 /// How the matrices of a layer are run; `None`: on the caller.
 type Way = Option<Fused>;
@@ -38,7 +34,7 @@ fn pass(token: &mut Token, pool: &Pool, way: Way, ops: &[Range<usize>]) {
 }
 
 fn compare(name: &'static str, ways: &[(&'static str, Way)], ops: &[Range<usize>]) -> Vec<Row> {
-    let layers = if short() { 1 } else { 30 };
+    let layers = some(30, 1);
     let mut token = Token::of_layers(Format::Q8_0, layers);
     let mut pool = rowpool(2);
     let case = |&(way, how): &(&'static str, Way)| (name.into(), way, how);
@@ -52,23 +48,23 @@ fn compare(name: &'static str, ways: &[(&'static str, Way)], ops: &[Range<usize>
         token.clear();
         pass(&mut token, &pool, *way, ops);
         assert!(token.output() == right, "{way:?} computes something else");
-        let times = (0..if short() { 1 } else { 15 }).map(|_| {
+        let us = median_of(some(15, 1), || {
             let begun = Instant::now();
             pass(&mut token, &pool, *way, ops);
             begun.elapsed().as_secs_f64() * 1e6 / layers as f64
         });
-        [median(&times.collect::<Vec<f64>>()); 3]
+        [us; 3]
     });
     turns.rows(|one| {
-        let speed = |other| one.speed(0, name, other);
-        let row = one.row("µs a layer", 0).compared("speed over a region each", speed(EACH), None);
-        vec![row.compared("over serial", speed("serial"), None)]
+        let (each, serial) = (one.speed(0, name, EACH), one.speed(0, name, "serial"));
+        let row = one.row("µs a layer", 0).compared("speed over a region each", each, None);
+        vec![row.compared("over serial", serial, None)]
     })
 }
 
 /// An empty region by itself and as a step, in ns.
 fn empty() -> Vec<Row> {
-    let regions = if short() { 10 } else { 10_000 };
+    let regions = some(10_000, 10);
     let mut pool = rowpool(2);
     let cases: [Case<bool>; 2] =
         [("empty region".into(), ROWPOOL.name, false), ("as a step".into(), ROWPOOL.name, true)];

@@ -14,7 +14,7 @@ mod support;
 
 use published::{FORKUNION, FORKUNION_COMMON, RAYON_COMMON, RAYON_INSIDE, RAYON_OUTSIDE};
 use scenarios::Candidates;
-use support::candidate::{ROWPOOL, ROWPOOL_COMMON, SERIAL, YARDSTICK, YARDSTICK_COMMON};
+use support::prelude::*;
 
 const CANDIDATES: Candidates<'_> = Candidates {
     all: &[SERIAL, ROWPOOL, RAYON_INSIDE, RAYON_OUTSIDE, FORKUNION, YARDSTICK],

@@ -15,10 +15,9 @@ use barrier_pool::CANDLE;
 use paralight::prelude::*;
 use scenarios::Candidates;
 use std::ops::Range;
-use support::candidate::{LIMIT, ROWPOOL, ROWPOOL_COMMON, SERIAL, YARDSTICK};
-use support::fork::{candidate, share, Body, Candidate, Common, Pool, Shared, With};
-use support::token::{Format, Token};
-use support::{fork_table, rounds, token_table, wanted};
+use support::fork::{candidate, pool, share, Body, With};
+use support::{fork_table, token_table};
+use support::prelude::*;
 
 const PEERS: [Candidate; 7] = [CANDLE, FORTE, FORTE_JOIN, MICROPOOL, PARALIGHT, SPINDLE, ZERO_POOL];
 
@@ -50,10 +49,8 @@ fn main() {
 }
 
 /// The caller is one of the pool's workers.
-const FORTE: Candidate =
-    Candidate { name: "forte broadcast", threads: 2, open: |n, body| forte(n, false, body), twice: None };
-const FORTE_JOIN: Candidate =
-    Candidate { name: "forte join", threads: 2, open: |n, body| forte(n, true, body), twice: None };
+const FORTE: Candidate = candidate!("forte broadcast", |threads, body| forte(threads, false, body));
+const FORTE_JOIN: Candidate = candidate!("forte join", |threads, body| forte(threads, true, body));
 
 fn forte(threads: usize, join: bool, body: Body<'_>) {
     static POOL: forte::ThreadPool = forte::ThreadPool::new();
@@ -68,19 +65,13 @@ struct Forte<'a> {
     join: bool,
 }
 
-impl Pool for Forte<'_> {
-    fn width(&self) -> usize {
-        self.threads
+pool!(Forte<'_>, |own| own.threads, |own, _, slot| {
+    if own.join {
+        own.worker.join(|_| slot(0), |_| slot(1));
+    } else {
+        own.worker.broadcast(move |at| slot(at.index));
     }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        if self.join {
-            self.worker.join(|_| slot(0), |_| slot(1));
-        } else {
-            self.worker.broadcast(move |own| slot(own.index));
-        }
-    }
-}
+});
 
 const MICROPOOL: Candidate = candidate!("micropool", |threads| micropool(threads));
 const MICROPOOL_COMMON: Common =
@@ -102,15 +93,7 @@ impl Shared for Micropool {
     }
 }
 
-impl Pool for Micropool {
-    fn width(&self) -> usize {
-        self.1
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        micropool_slots(self, slot);
-    }
-}
+pool!(Micropool, |own| own.1, |own, _, slot| micropool_slots(own, slot));
 
 const PARALIGHT: Candidate = candidate!("paralight", |threads| paralight(threads));
 
@@ -123,35 +106,19 @@ fn paralight(threads: usize) -> With<ThreadPool> {
     With(pool.build(), threads)
 }
 
-impl Pool for With<ThreadPool> {
-    fn width(&self) -> usize {
-        self.1
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        (0..self.1).into_par_iter().with_thread_pool(&mut self.0).for_each(slot);
-    }
-}
+pool!(With<ThreadPool>, |own| own.1, |own, _, slot| {
+    (0..own.1).into_par_iter().with_thread_pool(&mut own.0).for_each(slot);
+});
 
 /// On a rayon pool, which it takes over for the time of its lock.
-const SPINDLE: Candidate = Candidate { name: "spindle", threads: 2, open: spindle, twice: None };
-
-fn spindle(threads: usize, body: Body<'_>) {
+const SPINDLE: Candidate = candidate!("spindle", |threads, body| {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let locked = || spindle::with_lock(threads, || body(&mut Spindle(threads)));
-    pool.expect("rayon starts").install(locked);
-}
+    pool.expect("rayon starts").install(locked)
+});
 
 struct Spindle(usize);
-impl Pool for Spindle {
-    fn width(&self) -> usize {
-        self.0
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        spindle::for_each_raw(self.0, slot);
-    }
-}
+pool!(Spindle, |own| own.0, |own, _, slot| spindle::for_each_raw(own.0, slot));
 
 const ZERO_POOL: Candidate = candidate!("zero-pool", |threads| zero_pool(threads));
 
@@ -159,13 +126,7 @@ fn zero_pool(threads: usize) -> With<zero_pool::ZeroPool> {
     With(zero_pool::ZeroPool::with_workers(threads.try_into().expect("above 0")), threads)
 }
 
-impl Pool for With<zero_pool::ZeroPool> {
-    fn width(&self) -> usize {
-        self.1
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        let tasks: Vec<(usize, &F)> = (0..self.1).map(|at| (at, &slot)).collect();
-        self.0.run(|task: &(usize, &F)| task.1(task.0), &tasks);
-    }
-}
+pool!(With<zero_pool::ZeroPool>, |own| own.1, |own, _, slot| {
+    let tasks: Vec<_> = (0..own.1).map(|at| (at, &slot)).collect();
+    own.0.run(|task: &(usize, &_)| task.1(task.0), &tasks);
+});

@@ -2,16 +2,11 @@
 //! and what waiting for a turn costs.
 
 use super::{begin, usual_rounds, Candidates};
-use crate::support::candidate::{rowpool, ROWPOOL};
-use crate::support::fork::{Common, Shared};
 use crate::support::machine::{thread_cpu, Line};
-use crate::support::report::{Asked, Case, Figures, Row, Turns};
-use crate::support::stats::{quantile, Estimate};
-use crate::support::{time, wanted};
+use crate::support::prelude::*;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 const COUNTS: [(&str, usize); 4] =
     [("callers_1", 1), ("callers_2", 2), ("callers_4", 4), ("callers_8", 8)];
@@ -24,35 +19,33 @@ const ITEMS: usize = 100;
 const REGION: Duration = Duration::from_micros(20);
 
 pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
-    let mut rows = together(candidates);
-    rows.extend(waiting(candidates));
-    rows
+    [together, waiting].iter().flat_map(|part| part(candidates)).collect()
 }
 
-/// Work that takes no memory, and CPU time rather than time: a thread that is
-/// off the CPU gets nothing done.
+/// Work that takes no memory, and CPU time rather than time (a thread that is off
+/// the CPU gets nothing done): steps that a µs has.
 #[derive(Clone, Copy)]
-pub struct Work {
-    steps_per_us: f64,
-}
+pub struct Work(f64);
 
 impl Work {
     pub fn calibrated() -> Work {
         const STEPS: u64 = 100_000;
-        let rate = || {
+        let rates = [(); 9].map(|()| {
             let begun = Instant::now();
             spin(STEPS);
             STEPS as f64 / (begun.elapsed().as_secs_f64() * 1e6)
-        };
+        });
         // The fastest was not disturbed.
-        let rates: Vec<f64> = (0..9).map(|_| rate()).collect();
-        Work { steps_per_us: quantile(&rates, 1.0) }
+        Work(quantile(&rates, 1.0))
     }
 
-    /// One region that takes `time` on one CPU.
-    fn region(self, pool: &dyn Shared, time: Duration) {
-        let steps = self.steps_per_us * time.as_secs_f64() * 1e6 / ITEMS as f64;
-        pool.region(ITEMS, &|items| items.for_each(|_| spin(steps as u64)));
+    /// One region that takes `time` on one CPU; `begun` is told of each range.
+    fn region(self, pool: &dyn Shared, time: Duration, begun: &(dyn Fn() + Sync)) {
+        let steps = self.0 * time.as_secs_f64() * 1e6 / ITEMS as f64;
+        pool.region(ITEMS, &|items| {
+            begun();
+            items.for_each(|_| spin(steps as u64));
+        });
     }
 }
 
@@ -81,7 +74,7 @@ impl Callers {
     /// One of them.
     fn call(&self, i: usize, pool: &dyn Shared) {
         while !self.stop.load(Ordering::Relaxed) {
-            self.work.region(pool, REGION);
+            self.work.region(pool, REGION, &|| ());
             self.counts[i].0.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -127,34 +120,23 @@ fn turn_on_tokio(callers: usize, work: Work) -> Figures {
     callers.measure()
 }
 
-/// Who calls what.
-#[derive(Clone, Copy)]
-enum How {
-    Threads(usize, Common),
-    Tokio(usize),
-}
-
 fn together(candidates: &Candidates<'_>) -> Vec<Row> {
-    let mut cases: Vec<Case<How>> = Vec::new();
+    let mut cases: Vec<Case<(usize, Option<Common>)>> = Vec::new();
     let any = COUNTS.iter().any(|(name, _)| wanted(name)) || wanted(TOKIO);
     for (name, callers) in COUNTS {
         // One caller is what the others are compared with.
         if begin(name) || (any && callers == 1) {
-            let how = |&pool: &Common| (name.into(), pool.name, How::Threads(callers, pool));
+            let how = |&pool: &Common| (name.into(), pool.name, (callers, Some(pool)));
             cases.extend(candidates.common.iter().map(how));
         }
     }
     if begin(TOKIO) {
-        cases.push((TOKIO.into(), ROWPOOL.name, How::Tokio(8)));
+        cases.push((TOKIO.into(), ROWPOOL.name, (8, None)));
     }
     let work = Work::calibrated();
-    let turns = Turns::of(usual_rounds(), &cases, |how| match *how {
-        How::Threads(callers, pool) => {
-            let mut figures = [f64::NAN; 3];
-            (pool.open)(&mut |pool| figures = turn(pool, callers, work));
-            figures
-        }
-        How::Tokio(callers) => turn_on_tokio(callers, work),
+    let turns = Turns::of(usual_rounds(), &cases, |&(callers, pool)| match pool {
+        Some(pool) => pool.run(|pool| turn(pool, callers, work)),
+        None => turn_on_tokio(callers, work),
     });
     turns.rows(|one| {
         let row = one.row("regions/s", 0);
@@ -164,11 +146,8 @@ fn together(candidates: &Candidates<'_>) -> Vec<Row> {
         }
         let gain = one.over(0, single, one.candidate());
         let slowest = Estimate::of(&one.figures(1));
-        vec![row.compared("over one caller's", gain, one.ours(Asked::AtLeast(0.9))).compared(
-            "slowest/mean",
-            slowest,
-            one.ours(Asked::AtLeast(0.5)),
-        )]
+        let row = row.compared("over one caller's", gain, one.ours(Asked::AtLeast(0.9)));
+        vec![row.compared("slowest/mean", slowest, one.ours(Asked::AtLeast(0.5)))]
     })
 }
 
@@ -180,23 +159,20 @@ const WAITERS: usize = 3;
 /// they wait show that here too.
 fn burnt(pool: &dyn Shared, work: Work) -> f64 {
     let (mut waited, mut used) = (Duration::ZERO, Some(Duration::ZERO));
-    for _ in 0..if crate::support::short() { 1 } else { 10 } {
+    for _ in 0..some(10, 1) {
         let begun = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 // 15 ms with two threads: pools may see a lock-up in longer ones.
-                let steps = work.steps_per_us * 30e3 / ITEMS as f64;
-                pool.region(ITEMS, &|items| {
-                    begun.store(true, Ordering::Relaxed);
-                    items.for_each(|_| spin(steps as u64));
-                });
+                let told = || begun.store(true, Ordering::Relaxed);
+                work.region(pool, Duration::from_millis(30), &told);
             });
             let wait = || {
                 while !begun.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_micros(50));
                 }
                 let (from, before) = (Instant::now(), thread_cpu());
-                work.region(pool, REGION);
+                work.region(pool, REGION, &|| ());
                 let used = thread_cpu().zip(before).map(|(now, before)| now - before);
                 (from, Instant::now(), used)
             };
@@ -222,10 +198,6 @@ fn waiting(candidates: &Candidates<'_>) -> Vec<Row> {
     let work = Work::calibrated();
     let case = |pool: &Common| (WAITING.into(), pool.name, *pool);
     let cases: Vec<Case<Common>> = candidates.common.iter().map(case).collect();
-    let turns = Turns::of(usual_rounds(), &cases, |pool| {
-        let mut figure = f64::NAN;
-        (pool.open)(&mut |pool| figure = burnt(pool, work));
-        [figure; 3]
-    });
+    let turns = Turns::of(usual_rounds(), &cases, |pool| [pool.run(|pool| burnt(pool, work)); 3]);
     turns.rows(|one| vec![one.row("% of a CPU", 0).asked(one.ours(Asked::AtMost(10.0)))])
 }

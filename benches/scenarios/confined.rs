@@ -2,15 +2,11 @@
 //! process of its own: a pool learns of both when it is made.
 
 use super::{begin, tokens, usual_rounds, Candidates};
-use crate::support::candidate::{ROWPOOL, SERIAL};
 use crate::support::cgroup::{self, Group};
 use crate::support::child::Child;
-use crate::support::fork::{Candidate, Fork};
-use crate::support::report::{digits, Asked, Case, Figures, One, Row, Turns};
-use crate::support::token::{Format, Token};
-use crate::support::{ms, time};
+use crate::support::prelude::*;
+use crate::support::report::digits;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 const ONE_CPU: &str = "one_cpu";
 /// In hundredths of a CPU, with the least that is asked over serial code.
@@ -20,18 +16,15 @@ const QUOTAS: [(&str, u32, Option<f64>); 3] =
 /// When a pool is made: inside its group it sees the quota, and rowpool's
 /// active width is the quota's floor. One that was made before does not, and
 /// its width is the quota's ceiling.
-#[derive(Clone, Copy, PartialEq)]
-enum Made {
-    Inside,
-    Before,
-}
+type Made = &'static str;
+const INSIDE: Made = "inside";
+const BEFORE: Made = "before";
 
 /// What a process of its own is told, in words: threads, when to enter which
 /// group ("-": none), the candidate's name last.
 fn role(candidate: &Candidate, made: Made, group: Option<&Path>) -> String {
-    let when = if made == Made::Inside { "inside" } else { "before" };
     let group = group.map_or("-".into(), |dir| dir.display().to_string());
-    format!("turn {} {when} {group} {}", candidate.threads, candidate.name)
+    format!("turn {} {made} {group} {}", candidate.threads, candidate.name)
 }
 
 /// A turn, in the process of its own.
@@ -47,16 +40,16 @@ pub fn turn(role: &str, candidates: &Candidates<'_>) {
     let enter = || group.map_or(Ok(()), cgroup::join).expect("the group is ours");
     // Before the group is entered: it takes longer than the rest.
     let mut token = Token::new(Format::Q8_0);
-    if when == "inside" {
+    if when == INSIDE {
         enter();
     }
-    candidate.run(&mut |pool| {
-        if when == "before" {
+    let [rate, longest, throttled] = candidate.run(|pool| {
+        if when == BEFORE {
             enter();
         }
-        let [rate, longest, throttled] = measure(pool, &mut token, group);
-        println!("{rate} {longest} {throttled}");
+        measure(pool, &mut token, group)
     });
+    println!("{rate} {longest} {throttled}");
 }
 
 /// Tokens a second, parts of a token included; the longest region, in ms; how
@@ -95,7 +88,7 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
         match Group::with_quota(percent) {
             Ok(group) => {
                 let role = |candidate: &_, made| role(candidate, made, Some(group.dir()));
-                let start = |candidate: &_, made| Child::start(&role(candidate, made)).ok();
+                let start = |candidate: &_, made| Child::start(&role(candidate, made), &[]).ok();
                 rows.extend(scenario(candidates, name, least, true, start));
             }
             Err(why) => println!("{name}: skipped: {why}"),
@@ -113,10 +106,10 @@ fn scenario(
     quota: bool,
     start: impl Fn(&Candidate, Made) -> Option<Child>,
 ) -> Vec<Row> {
-    let inside = |&candidate: &Candidate| (name.into(), candidate.name, (candidate, Made::Inside));
+    let inside = |&candidate: &Candidate| (name.into(), candidate.name, (candidate, INSIDE));
     let mut cases: Vec<Case<(Candidate, Made)>> = candidates.all.iter().map(inside).collect();
     if quota {
-        cases.push((name.into(), CEILING, (ROWPOOL, Made::Before)));
+        cases.push((name.into(), CEILING, (ROWPOOL, BEFORE)));
     }
     let turns =
         Turns::of(usual_rounds(), &cases, |(candidate, made)| in_child(start(candidate, *made)));

@@ -15,10 +15,9 @@ pub mod neighbours;
 pub mod seldom;
 pub mod tokens;
 
-use crate::support::fork::{Candidate, Common};
+use crate::support::child;
 use crate::support::machine::round_trip;
-use crate::support::report::{self, Row};
-use crate::support::{child, rounds, wanted};
+use crate::support::prelude::*;
 
 /// Who takes part.
 pub struct Candidates<'a> {

@@ -2,13 +2,7 @@
 //! beside ours.
 
 use super::{begin, tokens, usual_rounds, Candidates};
-use crate::support::candidate::{rowpool, ROWPOOL};
-use crate::support::fork::{Candidate, Fork};
-use crate::support::report::{Asked, Case, Figures, One, Row, Turns};
-use crate::support::stats::median;
-use crate::support::token::{Format, Token};
-use crate::support::{ms, time};
-use std::time::Instant;
+use crate::support::prelude::*;
 
 /// What the others are compared with.
 const ALONE: &str = "one_pool";
@@ -17,18 +11,14 @@ const BESIDE: &str = "pool_beside";
 
 /// The token of a pool, or of pools in turn, in ms.
 fn alone(candidate: &Candidate, token: &mut Token) -> Figures {
-    let mut time_ms = f64::NAN;
-    candidate.run(&mut |pool| time_ms = median(&tokens::decode(pool, token, time(500))));
-    [time_ms; 3]
+    [candidate.run(|pool| median(&tokens::decode(pool, token, time(500)))); 3]
 }
 
 /// The same of two pools of a kind, used in turn.
 pub fn in_turn(candidate: &Candidate, token: &mut Token) -> Figures {
     let (twice, threads) = (candidate.twice.expect("one that can be doubled"), candidate.threads);
     let mut figure = f64::NAN;
-    let mut body = |pool: &mut dyn Fork| {
-        figure = median(&tokens::decode(pool, token, time(500)));
-    };
+    let mut body = |pool: &mut dyn Fork| figure = median(&tokens::decode(pool, token, time(500)));
     // On a thread of its own: forkunion binds the calling thread to one CPU and
     // puts back what it found, so after two of them the thread would stay bound.
     std::thread::scope(|scope| {
@@ -40,16 +30,16 @@ pub fn in_turn(candidate: &Candidate, token: &mut Token) -> Figures {
 /// Ours, and that of a pool that has every other token, in ms.
 fn beside(candidate: &Candidate, token: &mut Token) -> Figures {
     let mut ours = rowpool(ROWPOOL.threads);
-    let (mut one, mut other) = (Vec::new(), Vec::new());
-    candidate.run(&mut |theirs| {
+    candidate.run(|theirs| {
+        let (mut one, mut other) = (Vec::new(), Vec::new());
         let mut step = |pool: &mut dyn Fork| ms(pool.paced(token, tokens::limit()).time);
         let begun = Instant::now();
         while one.is_empty() || begun.elapsed() < time(1000) {
             one.push(step(&mut ours));
             other.push(step(theirs));
         }
-    });
-    [median(&one), median(&other), 0.0]
+        [median(&one), median(&other), 0.0]
+    })
 }
 
 /// A kind of turn.

@@ -2,21 +2,16 @@
 //! after a second, and the CPU time that waiting takes.
 
 use super::{begin, tokens, usual_rounds, Candidates};
-use crate::support::candidate::{busy, warm_up, ROWPOOL, SERIAL};
-use crate::support::fork::{Candidate, Fork};
 use crate::support::machine::{own_cpu, thread_cpu};
-use crate::support::report::{Asked, Case, Row, Turns};
-use crate::support::stats::median;
-use crate::support::token::{Format, Token};
-use crate::support::{ms, rounds, short, time};
-use std::time::{Duration, Instant};
+use crate::support::prelude::*;
+use crate::support::token::Shape;
 
 /// 1 024 multiply-adds.
-const SMALL: (usize, usize) = (8, 128);
+const SMALL: Shape = (8, 128);
 /// 331 776 of them: the projections of the token.
-const MEDIUM: (usize, usize) = (576, 576);
+const MEDIUM: Shape = (576, 576);
 /// Some 500 µs of serial work: one that is worth a wake.
-const LARGE: (usize, usize) = (20_480, 576);
+const LARGE: Shape = (20_480, 576);
 
 pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
     [gaps, first_token, idle, shares].iter().flat_map(|part| part(candidates)).collect()
@@ -24,71 +19,45 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
 
 /// A region once in a while: its shape, the ms from one to the next, and how many
 /// a turn has.
-#[derive(Clone, Copy)]
-pub struct Gap {
-    name: &'static str,
-    shape: (usize, usize),
-    every: u64,
-    regions: u32,
-}
-
-const fn gap(name: &'static str, shape: (usize, usize), every: u64, regions: u32) -> Gap {
-    Gap { name, shape, every, regions }
-}
+pub type Gap = (&'static str, Shape, u64, u32);
 
 /// The caller is busy with other things meanwhile.
 pub const GAPS: [Gap; 4] = [
-    gap("small_every_1ms", SMALL, 1, 100),
-    gap("small_every_5ms", SMALL, 5, 40),
-    gap("small_every_100ms", SMALL, 100, 7),
-    gap("medium_every_5ms", MEDIUM, 5, 40),
+    ("small_every_1ms", SMALL, 1, 100),
+    ("small_every_5ms", SMALL, 5, 40),
+    ("small_every_100ms", SMALL, 100, 7),
+    ("medium_every_5ms", MEDIUM, 5, 40),
 ];
 
 /// The caller sleeps meanwhile.
 pub const SHARES: [Gap; 3] = [
-    gap("cpu_medium_per_100ms", MEDIUM, 100, 20),
-    gap("cpu_large_per_100ms", LARGE, 100, 20),
-    gap("cpu_medium_per_1ms", MEDIUM, 1, 800),
+    ("cpu_medium_per_100ms", MEDIUM, 100, 20),
+    ("cpu_large_per_100ms", LARGE, 100, 20),
+    ("cpu_medium_per_1ms", MEDIUM, 1, 800),
 ];
-
-impl Gap {
-    fn every(self) -> Duration {
-        Duration::from_millis(self.every)
-    }
-
-    fn regions(self) -> u32 {
-        if short() {
-            2
-        } else {
-            self.regions
-        }
-    }
-}
 
 /// Those of some gaps that were asked for, with all candidates or the pools alone.
 fn cases(candidates: &Candidates<'_>, gaps: &[Gap], least: usize) -> Vec<Case<(Gap, Candidate)>> {
     let mut cases: Vec<Case<(Gap, Candidate)>> = Vec::new();
-    for &gap in gaps.iter().filter(|gap| begin(gap.name)) {
+    for &gap in gaps.iter().filter(|gap| begin(gap.0)) {
         let wide = candidates.all.iter().filter(|candidate| candidate.threads >= least);
-        cases.extend(wide.map(|&candidate| (gap.name.into(), candidate.name, (gap, candidate))));
+        cases.extend(wide.map(|&candidate| (gap.0.into(), candidate.name, (gap, candidate))));
     }
     cases
 }
 
 /// The median region, in µs.
-pub fn after_gaps(gap: Gap, candidate: &Candidate) -> f64 {
-    let mut token = Token::single(Format::Q8_0, gap.shape);
-    let mut times = Vec::new();
-    candidate.run(&mut |pool| {
+pub fn after_gaps((_, shape, every, regions): Gap, candidate: &Candidate) -> f64 {
+    let mut token = Token::single(Format::Q8_0, shape);
+    candidate.run(|pool| {
         warm_up(pool, time(10));
-        for _ in 0..gap.regions() {
-            busy(gap.every());
+        median_of(some(regions as usize, 2), || {
+            busy(Duration::from_millis(every));
             let begun = Instant::now();
             pool.decode(&mut token);
-            times.push(begun.elapsed().as_secs_f64() * 1e6);
-        }
-    });
-    median(&times)
+            begun.elapsed().as_secs_f64() * 1e6
+        })
+    })
 }
 
 fn gaps(candidates: &Candidates<'_>) -> Vec<Row> {
@@ -97,36 +66,29 @@ fn gaps(candidates: &Candidates<'_>) -> Vec<Row> {
         Turns::of(usual_rounds(), &cases, |(gap, candidate)| [after_gaps(*gap, candidate); 3]);
     turns.rows(|one| {
         let small = one.measure().starts_with("small");
+        let asked = |most, when: bool| one.ours(Asked::AtMost(most)).filter(|_| when);
         let over = one.minus(0, one.measure(), SERIAL.name);
         let times = one.over(0, one.measure(), SERIAL.name);
-        let (most, most_times) = (Asked::AtMost(0.5), Asked::AtMost(1.1));
-        let row = one.row("µs", 0);
-        let row = row.compared("µs over serial", over, one.ours(most).filter(|_| small));
-        let asked = one.ours(most_times).filter(|_| !small);
-        vec![row.compared("time over serial", times, asked)]
+        let row = one.row("µs", 0).compared("µs over serial", over, asked(0.5, small));
+        vec![row.compared("time over serial", times, asked(1.1, !small))]
     })
-}
-
-/// A turn for each candidate.
-fn each<'a>(name: &'static str, candidates: &[&'a Candidate]) -> Vec<Case<&'a Candidate>> {
-    candidates.iter().map(|&candidate| (name.into(), candidate.name, candidate)).collect()
 }
 
 const FIRST: &str = "first_token";
 
 /// The token hot, and the first one after a second of idleness, in ms.
 pub fn first_of(candidate: &Candidate, token: &mut Token) -> [f64; 2] {
-    let (mut hot, mut firsts) = (f64::NAN, Vec::new());
-    candidate.run(&mut |pool| {
-        hot = median(&tokens::decode(pool, token, time(150)));
-        for _ in 0..if short() { 1 } else { 3 } {
+    candidate.run(|pool| {
+        let hot = median(&tokens::decode(pool, token, time(150)));
+        let first = median_of(some(3, 1), || {
             std::thread::sleep(time(1000));
-            firsts.push(ms(pool.paced(token, tokens::limit()).time));
+            let first = ms(pool.paced(token, tokens::limit()).time);
             // Hot again.
             tokens::decode(pool, token, time(30));
-        }
-    });
-    [median(&firsts), hot]
+            first
+        });
+        [first, hot]
+    })
 }
 
 fn first_token(candidates: &Candidates<'_>) -> Vec<Row> {
@@ -134,18 +96,15 @@ fn first_token(candidates: &Candidates<'_>) -> Vec<Row> {
         return Vec::new();
     }
     let mut token = Token::new(Format::Q8_0);
-    let cases = each(FIRST, &candidates.all.iter().collect::<Vec<_>>());
+    let cases = each(FIRST, candidates.all);
     let turns = Turns::of(usual_rounds(), &cases, |candidate| {
         let [first, hot] = first_of(candidate, &mut token);
         [first, hot, 1.1 * hot + 0.1]
     });
     turns.rows(|one| {
         let asked = one.ours(Asked::AtMost(1.0));
-        vec![one.row("ms", 0).compared("over the hot one", one.within(0, 1), None).compared(
-            "over 1.1 x hot + 100 µs",
-            one.within(0, 2),
-            asked,
-        )]
+        let row = one.row("ms", 0).compared("over the hot one", one.within(0, 1), None);
+        vec![row.compared("over 1.1 x hot + 100 µs", one.within(0, 2), asked)]
     })
 }
 
@@ -154,45 +113,42 @@ const IDLE: &str = "idle_2s";
 /// CPU time of the process over 2 s, from 1 s after the last region, in ms; NaN
 /// where it is not known.
 fn idle_ms(candidate: &Candidate) -> f64 {
-    let mut used = f64::NAN;
-    candidate.run(&mut |pool| {
+    candidate.run(|pool| {
         warm_up(pool, time(20));
         std::thread::sleep(time(1000));
         let before = own_cpu();
         std::thread::sleep(time(2000));
-        used = own_cpu().zip(before).map_or(f64::NAN, |(now, before)| ms(now - before));
-    });
-    used
+        own_cpu().zip(before).map_or(f64::NAN, |(now, before)| ms(now - before))
+    })
 }
 
 fn idle(candidates: &Candidates<'_>) -> Vec<Row> {
     if !begin(IDLE) {
         return Vec::new();
     }
-    let cases = each(IDLE, &candidates.all.iter().collect::<Vec<_>>());
+    let cases = each(IDLE, candidates.all);
     // Others use CPU time of their own, and this varies little.
     let turns = Turns::within(|_| 1.0, rounds(5), &cases, |candidate| [idle_ms(candidate); 3]);
     turns.rows(|one| vec![one.row("ms of CPU", 0).asked(one.ours(Asked::AtMost(0.5)))])
 }
 
 /// CPU time of all threads but the caller, in hundredths of a core.
-pub fn share(gap: Gap, candidate: &Candidate) -> f64 {
-    let mut token = Token::single(Format::Q8_0, gap.shape);
-    let mut share = f64::NAN;
+pub fn share((_, shape, every, regions): Gap, candidate: &Candidate) -> f64 {
+    let mut token = Token::single(Format::Q8_0, shape);
     let others = || Some(own_cpu()?.saturating_sub(thread_cpu()?));
-    candidate.run(&mut |pool: &mut dyn Fork| {
+    candidate.run(|pool| {
         warm_up(pool, time(20));
         // The spin after the warm-up is none of it.
         std::thread::sleep(time(50));
         let (before, begun) = (others(), Instant::now());
-        for region in 1..=gap.regions() {
+        for region in 1..=some(regions, 2) {
             pool.decode(&mut token);
-            std::thread::sleep((gap.every() * region).saturating_sub(begun.elapsed()));
+            let next = Duration::from_millis(every) * region;
+            std::thread::sleep(next.saturating_sub(begun.elapsed()));
         }
         let used = others().zip(before).map(|(now, before)| now.saturating_sub(before));
-        share = used.map_or(f64::NAN, |used| 100.0 * ms(used) / ms(begun.elapsed()));
-    });
-    share
+        used.map_or(f64::NAN, |used| 100.0 * ms(used) / ms(begun.elapsed()))
+    })
 }
 
 fn shares(candidates: &Candidates<'_>) -> Vec<Row> {

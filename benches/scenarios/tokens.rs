@@ -1,27 +1,12 @@
 //! The token: quiet, with more threads than cores, beside busy neighbours.
 
 use super::{begin, usual_rounds, Candidates};
-use crate::support::candidate::{ROWPOOL, SERIAL};
 use crate::support::child::Hog;
-use crate::support::fork::{Candidate, Fork};
-use crate::support::report::{Asked, Case, Figures, One, Row, Turns};
-use crate::support::stats::{median, quantile};
-use crate::support::token::{Format, Token};
-use crate::support::{ms, time, wanted};
-use std::time::{Duration, Instant};
+use crate::support::prelude::*;
 
-/// Under what the token is decoded.
-struct Scenario {
-    name: &'static str,
-    /// Threads, where not each candidate's own.
-    threads: Option<usize>,
-    /// CPUs with a busy neighbour.
-    hogs: &'static [usize],
-}
-
-const fn scenario(name: &'static str, threads: Option<usize>, hogs: &'static [usize]) -> Scenario {
-    Scenario { name, threads, hogs }
-}
+/// Under what the token is decoded: threads, where not each candidate's own, and
+/// CPUs with a busy neighbour.
+type Scenario = (&'static str, Option<usize>, &'static [usize]);
 
 const QUIET: &str = "token_quiet";
 const OVER_4: &str = "token_4_threads";
@@ -29,11 +14,11 @@ const OVER_8: &str = "token_8_threads";
 const ONE_HOG: &str = "token_one_hog";
 const TWO_HOGS: &str = "token_two_hogs";
 const SCENARIOS: [Scenario; 5] = [
-    scenario(QUIET, None, &[]),
-    scenario(OVER_4, Some(4), &[]),
-    scenario(OVER_8, Some(8), &[]),
-    scenario(ONE_HOG, None, &[1]),
-    scenario(TWO_HOGS, None, &[0, 1]),
+    (QUIET, None, &[]),
+    (OVER_4, Some(4), &[]),
+    (OVER_8, Some(8), &[]),
+    (ONE_HOG, None, &[1]),
+    (TWO_HOGS, None, &[0, 1]),
 ];
 
 /// A token that takes this long is given up.
@@ -72,21 +57,17 @@ pub fn decode(pool: &mut dyn Fork, token: &mut Token, enough: Duration) -> Vec<f
 
 /// p50 and p99 in ms.
 fn turn(
-    (scenario, candidate): &(&Scenario, Candidate),
+    ((_, _, hogs), candidate): &(Scenario, Candidate),
     token: &mut Token,
     right: &[u32],
 ) -> Figures {
-    let hogs: Vec<Option<Hog>> = scenario.hogs.iter().map(|&cpu| Hog::on(cpu)).collect();
-    if hogs.iter().any(Option::is_none) {
+    let Some(hogs) = Hog::on_all(hogs) else {
         return [f64::NAN; 3];
-    }
+    };
     // A hundred tokens and more, for p99.
     let enough = time(if hogs.is_empty() { 700 } else { 1200 });
-    let mut times = Vec::new();
-    candidate.run(&mut |pool| {
-        token.clear();
-        times = decode(pool, token, enough);
-    });
+    token.clear();
+    let times = candidate.run(|pool| decode(pool, token, enough));
     let given_up = times.last().is_some_and(|&ms| ms >= limit_ms());
     assert!(given_up || token.output() == right, "{} computes something else", candidate.name);
     [median(&times), quantile(&times, 0.99), 0.0]
@@ -95,17 +76,13 @@ fn turn(
 pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
     // Too many threads are compared with the right number.
     let quiet = wanted(OVER_4) || wanted(OVER_8);
-    let mut cases: Vec<Case<(&Scenario, Candidate)>> = Vec::new();
-    for scenario in &SCENARIOS {
-        if begin(scenario.name) || (scenario.name == QUIET && quiet) {
-            let many = |c: &&Candidate| c.threads > 1 || scenario.threads.is_none();
-            cases.extend(candidates.all.iter().filter(many).map(|&candidate| {
-                let threads = scenario.threads.unwrap_or(candidate.threads);
-                (
-                    scenario.name.into(),
-                    candidate.name,
-                    (scenario, Candidate { threads, ..candidate }),
-                )
+    let mut cases: Vec<Case<(Scenario, Candidate)>> = Vec::new();
+    for scenario @ (name, threads, _) in SCENARIOS {
+        if begin(name) || (name == QUIET && quiet) {
+            let many = candidates.all.iter().filter(|c| c.threads > 1 || threads.is_none());
+            cases.extend(many.map(|&own| {
+                let threads = threads.unwrap_or(own.threads);
+                (name.into(), own.name, (scenario, Candidate { threads, ..own }))
             }));
         }
     }

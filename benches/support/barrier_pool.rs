@@ -5,9 +5,8 @@
 #![allow(dead_code)]
 
 use crate::support::candidate::BARRIER_POOLS;
-use crate::support::fork::{candidate, Candidate, Pool};
+use crate::support::fork::{candidate, pool, Candidate};
 use candle_core::utils::barrier_pool;
-use std::ops::Range;
 
 /// A range for each thread.
 pub const CANDLE: Candidate = candidate!(BARRIER_POOLS[0], |_| Candle);
@@ -19,27 +18,12 @@ fn width() -> usize {
 }
 
 struct Candle;
-impl Pool for Candle {
-    fn width(&self) -> usize {
-        width()
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        barrier_pool().execute(slot);
-    }
-}
+pool!(Candle, |_| width(), |_, _, slot| barrier_pool().execute(slot));
 
 struct Chunked;
-impl Pool for Chunked {
-    fn width(&self) -> usize {
-        width()
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        barrier_pool().execute_chunked(width(), move |slots| slots.for_each(&slot));
-    }
-
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        barrier_pool().execute_chunked(items, rows);
-    }
-}
+pool!(
+    Chunked,
+    |_| width(),
+    |_, _, slot| barrier_pool().execute_chunked(width(), move |slots| slots.for_each(&slot)),
+    |_, items, rows| barrier_pool().execute_chunked(items, rows)
+);

@@ -1,6 +1,6 @@
 //! rowpool, and what needs no crate: serial code, scoped threads, the yardstick.
 
-use super::fork::{candidate, Candidate, Common, Fork, Pool, Shared};
+use super::fork::{candidate, pool, Candidate, Common, Fork, Pool, Shared};
 use super::token::Token;
 use super::yardstick::Yardstick;
 use std::ops::Range;
@@ -11,15 +11,7 @@ use std::time::{Duration, Instant};
 pub const SERIAL: Candidate = Candidate { threads: 1, ..candidate!("serial", |_| Serial) };
 
 pub struct Serial;
-impl Pool for Serial {
-    fn width(&self) -> usize {
-        1
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        slot(0);
-    }
-}
+pool!(Serial, |_| 1, |_, _, slot| slot(0));
 
 /// rowpool, told nothing about the work.
 pub const ROWPOOL: Candidate = candidate!("rowpool", |threads| rowpool(threads));
@@ -37,19 +29,12 @@ pub fn rowpool(threads: usize) -> rowpool::Pool {
     rowpool::Pool::new(threads).expect("a narrow pool")
 }
 
-impl Pool for rowpool::Pool {
-    fn width(&self) -> usize {
-        self.num_threads()
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        self.for_each_range(self.num_threads(), move |slots| slots.for_each(&slot));
-    }
-
-    fn run<F: Fn(Range<usize>) + Send + Sync>(&mut self, items: usize, _: usize, rows: F) {
-        self.for_each_range(items, rows);
-    }
-}
+pool!(
+    rowpool::Pool,
+    |own| own.num_threads(),
+    |own, _, slot| own.for_each_range(own.num_threads(), move |slots| slots.for_each(&slot)),
+    |own, items, rows| own.for_each_range(items, rows)
+);
 
 impl Shared for rowpool::Pool {
     fn region(&self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync)) {
@@ -62,16 +47,10 @@ pub const ROWPOOL_THREADS: Candidate =
     candidate!("rowpool::threads", |threads| RowpoolThreads(threads));
 
 struct RowpoolThreads(usize);
-impl Pool for RowpoolThreads {
-    fn width(&self) -> usize {
-        self.0
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, ops: usize, slot: F) {
-        let row = move |at, _: &mut f32| slot(at);
-        rowpool::threads::for_each_row(&mut [0.0; 64], self.0, columns(ops, self.0), row);
-    }
-}
+pool!(RowpoolThreads, |own| own.0, |own, ops, slot| {
+    let row = move |at, _: &mut f32| slot(at);
+    rowpool::threads::for_each_row(&mut [0.0; 64], own.0, columns(ops, own.0), row);
+});
 
 /// Columns of so many rows for so many multiply-adds; ferrox's gate opens from
 /// 256 000 on, which an empty region claims.
@@ -123,33 +102,19 @@ pub const YARDSTICK_COMMON: Common = Common {
     open: |body| body(&Mutex::new(Yardstick::new(YARDSTICK.threads))),
 };
 
-impl Pool for Yardstick {
-    fn width(&self) -> usize {
-        Yardstick::width(self)
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        self.region(&slot);
-    }
-}
+pool!(Yardstick, |own| own.width(), |own, _, slot| own.region(&slot));
 
 /// `std::thread::scope`, a thread for each range but the first.
 pub const SCOPE: Candidate = candidate!("std::thread::scope", |threads| Scope(threads));
 
 struct Scope(usize);
-impl Pool for Scope {
-    fn width(&self) -> usize {
-        self.0
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        let slot = &slot;
-        std::thread::scope(|scope| {
-            (1..self.0).for_each(|at| drop(scope.spawn(move || slot(at))));
-            slot(0);
-        });
-    }
-}
+pool!(Scope, |own| own.0, |own, _, slot| {
+    let slot = &slot;
+    std::thread::scope(|scope| {
+        (1..own.0).for_each(|at| drop(scope.spawn(move || slot(at))));
+        slot(0);
+    });
+});
 
 /// candle 0.11's pool, a range for each thread and as candle calls it itself:
 /// names of candidates that another package has (`barrier_pool.rs`).
@@ -168,6 +133,6 @@ pub fn busy(time: Duration) {
 pub fn warm_up(pool: &mut dyn Fork, time: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < time {
-        pool.empty();
+        pool.empty(false);
     }
 }

@@ -5,9 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub struct Group {
-    dir: PathBuf,
-}
+pub struct Group(PathBuf);
+
+const PREFIX: &str = "rowpool-bench-";
+/// The kernel's default.
+const PERIOD_US: u32 = 100_000;
 
 impl Group {
     /// A group of so many hundredths of a CPU; what is missing for it, if so.
@@ -20,18 +22,19 @@ impl Group {
                 let _ = fs::remove_dir(old.path());
             }
         }
-        let dir = mount.join(format!("{PREFIX}{}-{percent}", std::process::id()));
-        let said = |what: &str, error: std::io::Error| format!("{what}: {error}");
-        fs::create_dir(&dir).map_err(|error| said(&dir.display().to_string(), error))?;
-        let group = Group { dir };
-        for (file, us) in [("cpu.cfs_period_us", PERIOD_US), ("cpu.cfs_quota_us", quota(percent))] {
-            fs::write(group.dir.join(file), us.to_string()).map_err(|error| said(file, error))?;
+        let group = Group(mount.join(format!("{PREFIX}{}-{percent}", std::process::id())));
+        let dir = group.dir();
+        fs::create_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+        let quota = PERIOD_US / 100 * percent;
+        for (file, us) in [("cpu.cfs_period_us", PERIOD_US), ("cpu.cfs_quota_us", quota)] {
+            fs::write(dir.join(file), us.to_string())
+                .map_err(|error| format!("{file}: {error}"))?;
         }
         Ok(group)
     }
 
     pub fn dir(&self) -> &Path {
-        &self.dir
+        &self.0
     }
 }
 
@@ -39,22 +42,13 @@ impl Drop for Group {
     fn drop(&mut self) {
         // Children may be about to leave it.
         for _ in 0..100 {
-            if fs::remove_dir(&self.dir).is_ok() {
+            if fs::remove_dir(&self.0).is_ok() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        eprintln!("{} could not be removed", self.dir.display());
+        eprintln!("{} could not be removed", self.0.display());
     }
-}
-
-const PREFIX: &str = "rowpool-bench-";
-
-/// The kernel's default.
-const PERIOD_US: u32 = 100_000;
-
-fn quota(percent: u32) -> u32 {
-    PERIOD_US / 100 * percent
 }
 
 /// Moves this process, with all its threads, into a group.
@@ -72,11 +66,11 @@ pub fn throttled(dir: &Path) -> Option<Duration> {
 /// Where the version 1 hierarchy of a controller is mounted.
 fn hierarchy(controller: &str) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
-    let of = |line: &str| {
-        let mut fields = line.split(' ').skip(1);
-        let (path, kind, options) = (fields.next()?, fields.next()?, fields.next()?);
-        let found = kind == "cgroup" && options.split(',').any(|option| option == controller);
-        found.then(|| PathBuf::from(path))
+    let of = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
+        [_, path, "cgroup", options, ..] => {
+            options.split(',').any(|option| option == controller).then(|| PathBuf::from(path))
+        }
+        _ => None,
     };
     mounts.lines().find_map(of)
 }

@@ -59,13 +59,9 @@ pub struct Child {
 static LIVE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 impl Child {
-    /// Starts one. It gets the same arguments, so that it is short when we are.
-    pub fn start(role: &str) -> std::io::Result<Child> {
-        Child::start_with(role, &[])
-    }
-
-    /// The same, with some of the environment of its own.
-    pub fn start_with(role: &str, env: &[(&str, &str)]) -> std::io::Result<Child> {
+    /// Starts one, with some of the environment of its own. It gets the same
+    /// arguments, so that it is short when we are.
+    pub fn start(role: &str, env: &[(&str, &str)]) -> std::io::Result<Child> {
         let mut process = Command::new(std::env::current_exe()?)
             .args(std::env::args_os().skip(1))
             .envs(env.iter().copied())
@@ -82,7 +78,7 @@ impl Child {
     /// be had.
     pub fn start_on(n: usize, role: &str) -> Option<Child> {
         // A child inherits the mask of the thread that starts it.
-        let start = || pin(n).then(|| Child::start(role).ok()).flatten();
+        let start = || pin(n).then(|| Child::start(role, &[]).ok()).flatten();
         std::thread::scope(|scope| scope.spawn(start).join()).ok()?
     }
 
@@ -105,24 +101,6 @@ impl Drop for Child {
     }
 }
 
-/// What another program prints, standard output and standard error; an error
-/// where it fails.
-pub fn output(command: &mut Command) -> std::io::Result<(String, String)> {
-    let process =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let id = process.id();
-    LIVE.lock().expect("no panic inside").push(id);
-    let output = process.wait_with_output();
-    LIVE.lock().expect("no panic inside").retain(|&other| other != id);
-    let output = output?;
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    let (out, err) = (text(output.stdout), text(output.stderr));
-    if !output.status.success() {
-        return Err(std::io::Error::other(format!("{}: {err}", output.status)));
-    }
-    Ok((out, err))
-}
-
 /// A busy neighbour.
 pub struct Hog(#[allow(dead_code)] Child);
 
@@ -130,31 +108,32 @@ impl Hog {
     /// Busy on the `n`th CPU when this returns; `None`, with a line, where it
     /// could not be bound.
     pub fn on(n: usize) -> Option<Hog> {
-        let mut child = Child::start(&format!("{HOG} {n}")).ok()?;
+        let mut child = Child::start(&format!("{HOG} {n}"), &[]).ok()?;
         let ready = child.says().as_deref() == Some(READY);
         if !ready {
             println!("(a busy neighbour could not be bound to CPU {n})");
         }
         ready.then_some(Hog(child))
     }
+
+    /// One on each of these CPUs, or none at all.
+    pub fn on_all(cpus: &[usize]) -> Option<Vec<Hog>> {
+        cpus.iter().map(|&cpu| Hog::on(cpu)).collect()
+    }
 }
 
 /// CPU time of all children so far, the live ones included.
 pub fn cpu() -> Duration {
     let live = LIVE.lock().expect("no panic inside");
-    live.iter().filter_map(|&id| of_process(id)).sum::<Duration>() + reaped()
-}
-
-/// Of children that have ended.
-fn reaped() -> Duration {
-    // SAFETY: all zeros is a value of this plain struct.
+    let live = live.iter().filter_map(|&id| of_process(id)).sum::<Duration>();
+    // Of those that have ended. SAFETY: all zeros is a value of this plain struct.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is writable, and there is nothing else to the call.
     unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage) };
     let time = |time: libc::timeval| {
         Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
     };
-    time(usage.ru_utime) + time(usage.ru_stime)
+    live + time(usage.ru_utime) + time(usage.ru_stime)
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -33,11 +33,9 @@ pub trait Pool: Sized {
 
 /// A [`Pool`], whichever: what the benches do with it.
 pub trait Fork {
-    /// One empty region, by a closure that captures nothing.
-    fn empty(&mut self);
-    /// One empty region by a closure that captures something, as real ones do: on
-    /// the caller's stack that is one more line for the others to fetch.
-    fn captured(&mut self);
+    /// One empty region; `captures`: by a closure that captures something, as real ones
+    /// do. On the caller's stack that is one more line for the others to fetch.
+    fn empty(&mut self, captures: bool);
     /// One region.
     fn region(&mut self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync));
     /// One step of the token.
@@ -49,11 +47,10 @@ pub trait Fork {
 }
 
 impl<P: Pool> Fork for P {
-    fn empty(&mut self) {
-        self.slots(0, empty_slot);
-    }
-
-    fn captured(&mut self) {
+    fn empty(&mut self, captures: bool) {
+        if !captures {
+            return self.slots(0, empty_slot);
+        }
         let captured = black_box(1);
         self.slots(0, move |slot| {
             black_box(captured);
@@ -101,13 +98,25 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    pub fn run(&self, body: Body<'_>) {
-        (self.open)(self.threads, body);
+    /// What the body finds on the pool.
+    pub fn run<T: Send>(&self, mut body: impl FnMut(&mut dyn Fork) -> T + Send) -> T {
+        let mut found = None;
+        (self.open)(self.threads, &mut |pool| found = Some(body(pool)));
+        found.expect("the body is called")
     }
 }
 
-/// The candidate of a pool at two threads: `candidate!("name", |threads| pool)`.
+/// The candidate of a pool at two threads: `candidate!("name", |threads| pool)`, or
+/// `|threads, body| ...` where the body is called inside of the pool.
 macro_rules! candidate {
+    ($name:expr, |$threads:pat_param, $body:pat_param| $open:expr) => {
+        $crate::support::fork::Candidate {
+            name: $name,
+            threads: 2,
+            open: |$threads, $body| $open,
+            twice: None,
+        }
+    };
     ($name:expr, |$threads:pat_param| $pool:expr) => {
         $crate::support::fork::Candidate {
             name: $name,
@@ -120,6 +129,37 @@ macro_rules! candidate {
     };
 }
 pub(crate) use candidate;
+
+/// The [`Pool`] that a type is: `pool!(Type, |own| its width, |own, ops, slot| its slots)`,
+/// with `|own, items, rows| ...` where it runs ranges by itself.
+macro_rules! pool {
+    (
+        $pool:ty, |$wide:pat_param| $width:expr,
+        |$own:pat_param, $ops:pat_param, $slot:ident| $slots:expr
+        $(, |$runs:pat_param, $items:ident, $rows:ident| $run:expr)?
+    ) => {
+        impl $crate::support::fork::Pool for $pool {
+            fn width(&self) -> usize {
+                let $wide = self;
+                $width
+            }
+
+            fn slots<F: Fn(usize) + Send + Sync>(&mut self, $ops: usize, $slot: F) {
+                let $own = self;
+                $slots
+            }
+
+            $(fn run<F>(&mut self, $items: usize, _: usize, $rows: F)
+            where
+                F: Fn(std::ops::Range<usize>) + Send + Sync,
+            {
+                let $runs = self;
+                $run
+            })?
+        }
+    };
+}
+pub(crate) use pool;
 
 /// A pool of another's type, with its width.
 pub struct With<P>(pub P, pub usize);
@@ -161,12 +201,17 @@ impl<P: Pool + Send> Shared for Mutex<P> {
     }
 }
 
-/// What is measured on a pool with several callers.
-pub type SharedBody<'a> = &'a mut dyn FnMut(&dyn Shared);
-
 /// A pool for several callers to be measured; as [`Candidate`], at two threads.
 #[derive(Clone, Copy)]
 pub struct Common {
     pub name: &'static str,
-    pub open: fn(SharedBody<'_>),
+    pub open: fn(&mut dyn FnMut(&dyn Shared)),
+}
+
+impl Common {
+    pub fn run<T>(&self, mut body: impl FnMut(&dyn Shared) -> T) -> T {
+        let mut found = None;
+        (self.open)(&mut |pool| found = Some(body(pool)));
+        found.expect("the body is called")
+    }
 }

@@ -1,13 +1,9 @@
 //! The table of empty regions: back to back, and after the caller was busy.
 
-use super::candidate::{busy, warm_up, ROWPOOL, SCOPE, YARDSTICK};
-use super::fork::{Candidate, Fork};
 use super::machine::{clock_ns, round_trip};
-use super::report::{self, Asked, Case, Figures, One, Row, Turns};
+use super::prelude::*;
 use super::rounds::DISTURBED;
-use super::stats::{median, quantile};
 use super::who;
-use std::time::{Duration, Instant};
 
 /// What is measured: how long the caller is busy before each region, in µs,
 /// how many regions of one turn are timed one by one, and whether the closure
@@ -32,29 +28,20 @@ const F: &str = "F";
 const BATCHES: usize = 30;
 const BATCH: usize = 500;
 
-/// One region of one empty slot per thread.
-fn region(pool: &mut dyn Fork, captures: bool) {
-    if captures {
-        pool.captured();
-    } else {
-        pool.empty();
-    }
-}
-
 /// An empty region after a gap, in ns, less the clock's own cost.
 pub fn single(pool: &mut dyn Fork, gap: Duration, captures: bool, clock: f64) -> f64 {
     if !gap.is_zero() {
         busy(gap);
     }
     let begun = Instant::now();
-    region(pool, captures);
+    pool.empty(captures);
     begun.elapsed().as_nanos() as f64 - clock
 }
 
 /// The mean of a batch of empty regions, in ns.
 pub fn batch(pool: &mut dyn Fork, captures: bool) -> f64 {
     let begun = Instant::now();
-    (0..BATCH).for_each(|_| region(pool, captures));
+    (0..BATCH).for_each(|_| pool.empty(captures));
     begun.elapsed().as_nanos() as f64 / BATCH as f64
 }
 
@@ -74,19 +61,16 @@ fn up_to(n: usize, mut f: impl FnMut() -> f64) -> Vec<f64> {
 fn turn(candidate: &Candidate, (name, gap, regions, captures): Kind, clock: f64) -> Figures {
     let gap = Duration::from_micros(gap);
     let trip = if candidate.name == YARDSTICK.name && name == HOT { round_trip() } else { None };
-    let mut figures = [f64::NAN; 3];
-    candidate.run(&mut |pool| {
+    let mut figures = candidate.run(|pool| {
         warm_up(pool, super::time(10));
         let singles = up_to(regions, || single(pool, gap, captures, clock));
         let typical = match gap.is_zero() {
             true => median(&up_to(BATCHES, || batch(pool, captures))),
             false => median(&singles),
         };
-        let watched = || {
-            single(pool, gap, captures, 0.0);
-        };
+        let watched = || _ = single(pool, gap, captures, 0.0);
         let forked = who::forked(candidate.threads, singles.len(), watched);
-        figures = [typical, quantile(&singles, 0.99), 100.0 * forked];
+        [typical, quantile(&singles, 0.99), 100.0 * forked]
     });
     // A yardstick that is slow itself measures nothing.
     if trip.is_some_and(|f| figures[0] > 1.2 * f) {
@@ -101,9 +85,8 @@ pub fn print(title: &str, candidates: &[Candidate], rounds: usize) {
     let mut rows = Vec::new();
     for kind in KINDS {
         // F is a candidate of its own: its turns are watched like the others'.
-        let case = |candidate: &Candidate| (kind.0.into(), candidate.name, Some(*candidate));
-        let mut cases: Vec<Case<Option<Candidate>>> = candidates.iter().map(case).collect();
-        cases.push((kind.0.into(), F, None));
+        let own = candidates.iter().map(|own| (kind.0.into(), own.name, Some(*own)));
+        let cases: Vec<Case<_>> = own.chain([(kind.0.into(), F, None)]).collect();
         // The kernel cleans up after ended threads in threads of its own.
         let spawns = |c: &Option<Candidate>| c.is_some_and(|own| own.name == SCOPE.name);
         let limit = |c: &Option<Candidate>| if spawns(c) { 0.5 } else { DISTURBED };

@@ -37,28 +37,18 @@ pub(super) fn clock(id: libc::clockid_t) -> Option<Duration> {
     done.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
-/// CPU time of the whole machine, and what one reading may be wrong by.
-#[derive(Clone, Copy, Debug)]
-struct Machine {
-    used: Duration,
-    blur: Duration,
-}
-
-impl Machine {
-    /// The root group of cgroup v1 counts in ns; /proc/stat, in ticks. Time
-    /// that the hypervisor took away is in /proc/stat alone, and counts too.
-    fn read() -> Option<Machine> {
-        let ticks = Ticks::parse(&std::fs::read_to_string("/proc/stat").ok()?)?;
-        let group = std::fs::read_to_string("/sys/fs/cgroup/cpuacct/cpuacct.usage");
-        let group = group.ok().and_then(|ns| ns.trim().parse().ok()).map(Duration::from_nanos);
-        Some(match group {
-            // Inside a container the file shows the container's part only.
-            Some(used) if used > ticks.busy.mul_f64(0.8) => {
-                Machine { used: used + ticks.stolen, blur: Duration::ZERO }
-            }
-            _ => Machine { used: ticks.busy + ticks.stolen, blur: TICK * 2 },
-        })
-    }
+/// CPU time of the whole machine, and what one reading may be wrong by: the root
+/// group of cgroup v1 counts in ns; /proc/stat, in ticks. Time that the hypervisor
+/// took away is in /proc/stat alone, and counts too.
+fn machine() -> Option<(Duration, Duration)> {
+    let ticks = Ticks::parse(&std::fs::read_to_string("/proc/stat").ok()?)?;
+    let group = std::fs::read_to_string("/sys/fs/cgroup/cpuacct/cpuacct.usage");
+    let group = group.ok().and_then(|ns| ns.trim().parse().ok()).map(Duration::from_nanos);
+    // Inside a container the file shows the container's part only.
+    Some(match group.filter(|&used| used > ticks.busy.mul_f64(0.8)) {
+        Some(used) => (used + ticks.stolen, Duration::ZERO),
+        None => (ticks.busy + ticks.stolen, TICK * 2),
+    })
 }
 
 /// USER_HZ is 100 wherever Linux runs.
@@ -91,21 +81,20 @@ fn ours() -> Option<Duration> {
 pub struct Watch {
     begun: Instant,
     own: Option<Duration>,
-    machine: Option<Machine>,
+    machine: Option<(Duration, Duration)>,
 }
 
 impl Watch {
     pub fn start() -> Watch {
         // Own first: that brings the thread's part of the machine's up to date.
-        Watch { own: ours(), machine: Machine::read(), begun: Instant::now() }
+        Watch { own: ours(), machine: machine(), begun: Instant::now() }
     }
 
     /// CPU time of others since the start.
     pub fn foreign(&self) -> Option<Duration> {
         let own = ours()?.checked_sub(self.own?)?;
-        let machine = Machine::read()?;
-        let all = machine.used.checked_sub(self.machine?.used)?;
-        Some(all.saturating_sub(own + machine.blur))
+        let (all, blur) = machine()?;
+        Some(all.checked_sub(self.machine?.0)?.saturating_sub(own + blur))
     }
 
     /// Whether others used more than this part of one CPU.
@@ -124,7 +113,7 @@ pub struct Line<T>(pub T);
 /// with one PAUSE between two looks; the median of batches. `None` where two
 /// threads cannot be bound to two cores.
 pub fn round_trip() -> Option<f64> {
-    let batches = if super::short() { 2 } else { 9 };
+    let batches = super::some(9, 2);
     const TRIPS: u32 = 2000;
     let cores: Vec<_> = core_affinity::get_core_ids()?.into_iter().take(2).collect();
     let &[near, far] = cores.as_slice() else {
@@ -159,9 +148,8 @@ pub fn round_trip() -> Option<f64> {
 
 /// What two readings of the clock cost, in ns.
 pub fn clock_ns() -> f64 {
-    let pair = || {
+    super::stats::median_of(2001, || {
         let begun = Instant::now();
         begun.elapsed().as_nanos() as f64
-    };
-    super::stats::median(&(0..2001).map(|_| pair()).collect::<Vec<f64>>())
+    })
 }

@@ -2,7 +2,7 @@
 //! `benches/peers` includes it too, and `cargo test` runs its tests.
 
 // Each bench uses a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 use std::time::Duration;
 
@@ -20,17 +20,25 @@ pub mod token_table;
 pub mod who;
 pub mod yardstick;
 
+/// What nearly every bench and table names.
+pub mod prelude {
+    pub use super::candidate::{busy, rowpool, warm_up, ROWPOOL, ROWPOOL_COMMON, ROWPOOL_MUTEX};
+    pub use super::candidate::{
+        LIMIT, ROWPOOL_THREADS, SCOPE, SERIAL, YARDSTICK, YARDSTICK_COMMON,
+    };
+    pub use super::fork::{Candidate, Common, Fork, Shared};
+    pub use super::report::{self, each, Asked, Case, Figures, One, Row, Turns};
+    pub use super::stats::{median, median_of, quantile, Estimate};
+    pub use super::token::{Format, Token};
+    pub use super::{ms, rounds, short, some, time, wanted};
+    pub use std::time::{Duration, Instant};
+}
+
 /// Whether everything is to run once, quickly: `cargo bench -p rowpool-bench -- --test`, `cargo
 /// test --benches`. Figures mean nothing then.
 pub fn short() -> bool {
-    let mut args = std::env::args();
-    let (mut bench, mut test) = (false, false);
-    args.by_ref().for_each(|arg| match arg.as_str() {
-        "--bench" => bench = true,
-        "--test" => test = true,
-        _ => (),
-    });
-    test || !bench
+    let given = |option: &str| std::env::args().any(|arg| arg == option);
+    given("--test") || !given("--bench")
 }
 
 /// Whether a table was asked for: all of them are without a filter
@@ -44,19 +52,24 @@ pub fn wanted(table: &str) -> bool {
     }
 }
 
+/// So many, or a few in short form.
+pub fn some<N>(usual: N, few: N) -> N {
+    if short() {
+        few
+    } else {
+        usual
+    }
+}
+
 /// Rounds of a table: 1 in short form, or what `ROWPOOL_BENCH_ROUNDS` says.
 pub fn rounds(usual: usize) -> usize {
     let set = std::env::var("ROWPOOL_BENCH_ROUNDS").ok().and_then(|n| n.trim().parse().ok());
-    if short() {
-        1
-    } else {
-        set.unwrap_or(usual)
-    }
+    some(set.unwrap_or(usual), 1)
 }
 
 /// So many ms, or a small part of them in short form.
 pub fn time(ms: u64) -> Duration {
-    Duration::from_micros(if short() { 20 } else { 1000 } * ms)
+    Duration::from_micros(some(1000, 20) * ms)
 }
 
 pub fn ms(time: Duration) -> f64 {

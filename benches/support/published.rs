@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use crate::support::candidate::{columns, Serial, Stepped};
-use crate::support::fork::{candidate, share, Candidate, Common, Pool, Shared, With};
+use crate::support::fork::{candidate, pool, share, Candidate, Common, Shared, With};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -21,15 +21,9 @@ fn fork_union(threads: usize) -> With<forkunion::ThreadPool> {
     With(pool.expect("forkunion starts"), threads)
 }
 
-impl Pool for With<forkunion::ThreadPool> {
-    fn width(&self) -> usize {
-        self.1
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        self.0.broadcast(move |at, _| slot(at));
-    }
-}
+pool!(With<forkunion::ThreadPool>, |own| own.1, |own, _, slot| {
+    own.0.broadcast(move |at, _| slot(at));
+});
 
 fn rayon_pool(threads: usize) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("rayon starts")
@@ -42,42 +36,22 @@ fn rayon_tasks(threads: usize, task: impl Fn(usize) + Send + Sync) {
 }
 
 /// All regions from inside one `install`.
-pub const RAYON_INSIDE: Candidate = Candidate {
-    name: "rayon par_iter, inside",
-    threads: 2,
-    twice: None,
-    open: |threads, body| rayon_pool(threads).install(|| body(&mut RayonInside(threads))),
-};
+pub const RAYON_INSIDE: Candidate = candidate!("rayon par_iter, inside", |threads, body| {
+    rayon_pool(threads).install(|| body(&mut RayonInside(threads)))
+});
 
 struct RayonInside(usize);
-impl Pool for RayonInside {
-    fn width(&self) -> usize {
-        self.0
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        rayon_tasks(self.0, slot);
-    }
-}
+pool!(RayonInside, |own| own.0, |own, _, slot| rayon_tasks(own.0, slot));
 
 /// `broadcast` from inside: each thread runs its range itself.
-pub const RAYON_BROADCAST: Candidate = Candidate {
-    name: "rayon broadcast, inside",
-    threads: 2,
-    twice: None,
-    open: |threads, body| rayon_pool(threads).install(|| body(&mut RayonBroadcast(threads))),
-};
+pub const RAYON_BROADCAST: Candidate = candidate!("rayon broadcast, inside", |threads, body| {
+    rayon_pool(threads).install(|| body(&mut RayonBroadcast(threads)))
+});
 
 struct RayonBroadcast(usize);
-impl Pool for RayonBroadcast {
-    fn width(&self) -> usize {
-        self.0
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        rayon::broadcast(move |own| slot(own.index()));
-    }
-}
+pool!(RayonBroadcast, |own| own.0, |_, _, slot| {
+    rayon::broadcast(move |own| slot(own.index()));
+});
 
 /// An `install` for each region, from a thread outside the pool.
 pub const RAYON_OUTSIDE: Candidate =
@@ -85,15 +59,9 @@ pub const RAYON_OUTSIDE: Candidate =
 pub const RAYON_COMMON: Common =
     Common { name: RAYON_OUTSIDE.name, open: |body| body(&rayon_pool(RAYON_OUTSIDE.threads)) };
 
-impl Pool for With<rayon::ThreadPool> {
-    fn width(&self) -> usize {
-        self.1
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, _: usize, slot: F) {
-        self.0.install(|| rayon_tasks(self.1, slot));
-    }
-}
+pool!(With<rayon::ThreadPool>, |own| own.1, |own, _, slot| {
+    own.0.install(|| rayon_tasks(own.1, slot));
+});
 
 impl Shared for rayon::ThreadPool {
     fn region(&self, items: usize, rows: &(dyn Fn(Range<usize>) + Sync)) {
@@ -107,16 +75,10 @@ impl Shared for rayon::ThreadPool {
 pub const FERROX: Candidate = candidate!("ferrox threads::for_each_row", |threads| Ferrox(threads));
 
 struct Ferrox(usize);
-impl Pool for Ferrox {
-    fn width(&self) -> usize {
-        self.0
-    }
-
-    fn slots<F: Fn(usize) + Send + Sync>(&mut self, ops: usize, slot: F) {
-        let row = move |at, _: &mut f32| slot(at);
-        ferrox_core::threads::for_each_row(&mut [0.0; 64], self.0, columns(ops, self.0), row);
-    }
-}
+pool!(Ferrox, |own| own.0, |own, ops, slot| {
+    let row = move |at, _: &mut f32| slot(at);
+    ferrox_core::threads::for_each_row(&mut [0.0; 64], own.0, columns(ops, own.0), row);
+});
 
 pub const FERROX_BY_ROW: Candidate =
     candidate!("ferrox threads, by row", |_| Stepped(Serial, |_, token| token

@@ -1,6 +1,7 @@
 //! The turns of some cases, and the one table that all benches fill from them.
 
 use super::candidate::ROWPOOL;
+use super::fork::Candidate;
 use super::rounds::{alternate_within, Series, DISTURBED};
 use super::stats::{median, Estimate};
 use super::verdict;
@@ -11,6 +12,11 @@ pub type Figures = [f64; 3];
 
 /// What is measured, on whom, and how.
 pub type Case<C> = (Cow<'static, str>, &'static str, C);
+
+/// A case of each candidate.
+pub fn each(measure: &'static str, candidates: &[Candidate]) -> Vec<Case<Candidate>> {
+    candidates.iter().map(|&candidate| (measure.into(), candidate.name, candidate)).collect()
+}
 
 /// The turns of some cases, round by round.
 pub struct Turns {
@@ -88,34 +94,33 @@ impl<'a> One<'a> {
 
     /// The same by other names.
     pub fn row_as(self, measure: &str, candidate: &str, unit: &str, at: usize) -> Row {
-        let estimate = Estimate::of(&self.figures(at));
-        Row::new(measure, candidate, estimate, unit, self.series().tally())
+        let own = Estimate::of(&self.figures(at));
+        let figure =
+            if own.n == 0 { "not measured".into() } else { shown(&own, &format!(" {unit}")) };
+        let (measure, candidate, tally) = (measure.into(), candidate.into(), self.series().tally());
+        Row { measure, candidate, own, figure, tally, ..Row::default() }
     }
 
     /// `f` of a figure and another case's, of the rounds that have both.
-    fn paired(self, at: usize, other: Option<One<'_>>, f: fn(f64, f64) -> f64) -> Estimate {
+    fn paired(self, at: usize, other: (&str, &str), f: fn(f64, f64) -> f64) -> Estimate {
         let of = |one: One<'_>| one.series().paired(|figures| figures[at]);
-        let other = other.map_or(Vec::new(), of);
+        let other = self.turns.one(other.0, other.1).map_or(Vec::new(), of);
         let both = of(self).into_iter().zip(other).filter_map(|(a, b)| Some(f(a?, b?)));
         Estimate::of(&both.collect::<Vec<f64>>())
     }
 
-    fn other(self, measure: &str, candidate: &str) -> Option<One<'a>> {
-        self.turns.one(measure, candidate)
-    }
-
     /// A figure over the same of another case.
     pub fn over(self, at: usize, measure: &str, candidate: &str) -> Estimate {
-        self.paired(at, self.other(measure, candidate), |own, other| own / other)
+        self.paired(at, (measure, candidate), |own, other| own / other)
     }
 
     /// Speed over the other's, where the figure is a time.
     pub fn speed(self, at: usize, measure: &str, candidate: &str) -> Estimate {
-        self.paired(at, self.other(measure, candidate), |own, other| other / own)
+        self.paired(at, (measure, candidate), |own, other| other / own)
     }
 
     pub fn minus(self, at: usize, measure: &str, candidate: &str) -> Estimate {
-        self.paired(at, self.other(measure, candidate), |own, other| own - other)
+        self.paired(at, (measure, candidate), |own, other| own - other)
     }
 
     /// One of its figures over another of the same turn.
@@ -148,6 +153,7 @@ impl Asked {
 }
 
 /// A figure of one candidate, perhaps compared with others.
+#[derive(Default)]
 pub struct Row {
     measure: String,
     candidate: String,
@@ -159,16 +165,6 @@ pub struct Row {
 }
 
 impl Row {
-    pub fn new(measure: &str, candidate: &str, own: Estimate, unit: &str, tally: String) -> Row {
-        let figure = match own.n {
-            0 => "not measured".into(),
-            _ => format!("{} {unit} {}", digits(own.median), interval(&own)),
-        };
-        let (measure, candidate) = (measure.into(), candidate.into());
-        let (compared, required) = (String::new(), String::new());
-        Row { measure, candidate, own, figure, compared, required, tally }
-    }
-
     /// What was given up from `cap` on was measured no further.
     pub fn capped(mut self, cap: f64, unit: &str) -> Row {
         if self.own.median >= cap {
@@ -186,9 +182,14 @@ impl Row {
     }
 
     /// Judges the figure.
-    pub fn asked(mut self, asked: Option<Asked>) -> Row {
+    pub fn asked(self, asked: Option<Asked>) -> Row {
+        let own = self.own;
+        self.judged(asked, own)
+    }
+
+    fn judged(mut self, asked: Option<Asked>, estimate: Estimate) -> Row {
         if let Some(asked) = asked {
-            join(&mut self.required, &asked.judge(&self.own));
+            join(&mut self.required, &asked.judge(&estimate));
         }
         self
     }
@@ -196,13 +197,9 @@ impl Row {
     /// Adds what was computed from the turns of a round, and judges that.
     pub fn compared(mut self, what: &str, estimate: Estimate, asked: Option<Asked>) -> Row {
         if estimate.n > 0 {
-            let part = format!("{what} {} {}", digits(estimate.median), interval(&estimate));
-            join(&mut self.compared, &part);
+            join(&mut self.compared, &format!("{what} {}", shown(&estimate, "")));
         }
-        if let Some(asked) = asked {
-            join(&mut self.required, &asked.judge(&estimate));
-        }
-        self
+        self.judged(asked, estimate)
     }
 
     /// A requirement that is no bound of a median.
@@ -231,8 +228,10 @@ pub fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-fn interval(estimate: &Estimate) -> String {
-    format!("[{}, {}]", digits(estimate.low), digits(estimate.high))
+/// The median, in a unit, and its interval.
+fn shown(estimate: &Estimate, unit: &str) -> String {
+    let [median, low, high] = [estimate.median, estimate.low, estimate.high].map(digits);
+    format!("{median}{unit} [{low}, {high}]")
 }
 
 /// Nothing where there are no rows.

@@ -51,8 +51,8 @@ impl<T> Series<T> {
 }
 
 /// Runs `rounds` rounds of `turn(0..n)`, beginning with another candidate each
-/// time; `limit` is the CPU time that others may use during a turn, as a part of
-/// one CPU.
+/// time; `limit` is the part of one CPU that others may use during a turn. A quiet
+/// machine is awaited for 60 s, or what `ROWPOOL_BENCH_PATIENCE` says.
 pub fn alternate_within<T>(
     limit: impl Fn(usize) -> f64,
     rounds: usize,
@@ -61,61 +61,37 @@ pub fn alternate_within<T>(
 ) -> Vec<Series<T>> {
     let empty = || Series { turns: (0..rounds).map(|_| None).collect(), dropped: 0 };
     let mut series: Vec<Series<T>> = (0..n).map(|_| empty()).collect();
-    let mut patience = Patience::new();
+    // How long to wait for a quiet machine, all in all.
+    let set = std::env::var("ROWPOOL_BENCH_PATIENCE").ok().and_then(|s| s.trim().parse().ok());
+    let mut patience = Duration::from_secs(set.unwrap_or(60));
     for round in 0..rounds {
         for i in (0..n).map(|i| (i + round) % n) {
-            let (result, dropped) = patience.undisturbed(limit(i), || turn(i));
-            series[i].turns[round] = result;
-            series[i].dropped += dropped;
+            for _ in 0..ATTEMPTS {
+                wait(&mut patience);
+                let watch = Watch::start();
+                let result = turn(i);
+                // In short form the first attempt counts.
+                if super::short() || !watch.disturbed(limit(i)) {
+                    series[i].turns[round] = Some(result);
+                    break;
+                }
+                series[i].dropped += 1;
+            }
         }
     }
     series
 }
 
-/// How long to wait for the machine to be quiet.
-pub struct Patience {
-    left: Duration,
-}
-
-impl Patience {
-    /// 60 s, or what `ROWPOOL_BENCH_PATIENCE` says, in s.
-    pub fn new() -> Patience {
-        let set = std::env::var("ROWPOOL_BENCH_PATIENCE").ok().and_then(|s| s.trim().parse().ok());
-        Patience { left: Duration::from_secs(set.unwrap_or(60)) }
-    }
-
-    /// Tries until nobody disturbs, and says how many attempts were dropped.
-    /// In short form the first attempt counts.
-    pub fn undisturbed<T>(
-        &mut self,
-        limit: f64,
-        mut attempt: impl FnMut() -> T,
-    ) -> (Option<T>, usize) {
-        if super::short() {
-            return (Some(attempt()), 0);
+/// Sleeps while others are busy.
+fn wait(patience: &mut Duration) {
+    let begun = Instant::now();
+    while !super::short() && begun.elapsed() < *patience {
+        let watch = Watch::start();
+        std::thread::sleep(Duration::from_millis(10));
+        if !watch.disturbed(DISTURBED) {
+            break;
         }
-        for dropped in 0..ATTEMPTS {
-            self.wait();
-            let watch = Watch::start();
-            let result = attempt();
-            if !watch.disturbed(limit) {
-                return (Some(result), dropped);
-            }
-        }
-        (None, ATTEMPTS)
+        std::thread::sleep(Duration::from_millis(20));
     }
-
-    /// Sleeps while others are busy.
-    fn wait(&mut self) {
-        let begun = Instant::now();
-        while begun.elapsed() < self.left {
-            let watch = Watch::start();
-            std::thread::sleep(Duration::from_millis(10));
-            if !watch.disturbed(DISTURBED) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        self.left = self.left.saturating_sub(begun.elapsed());
-    }
+    *patience = patience.saturating_sub(begun.elapsed());
 }

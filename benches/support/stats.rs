@@ -20,9 +20,14 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// The median of what `f` returns `n` times.
+pub fn median_of(n: usize, mut f: impl FnMut() -> f64) -> f64 {
+    median(&(0..n).map(|_| f()).collect::<Vec<f64>>())
+}
+
 /// A median with the interval that holds the true one in 95 of 100 runs,
 /// whatever the distribution: it lies between two order statistics.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     pub median: f64,
     pub low: f64,
@@ -43,12 +48,6 @@ impl Estimate {
         };
         let out = outside(n);
         Estimate { median: median(&sorted), low: sorted[out], high: sorted[last - out], n }
-    }
-}
-
-impl std::fmt::Display for Estimate {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.3} [{:.3}, {:.3}] n={}", self.median, self.low, self.high, self.n)
     }
 }
 

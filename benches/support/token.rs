@@ -2,51 +2,34 @@
 //! weights. All candidates run the same kernels, rowpool's serial ones, on the
 //! same rows of the same memory.
 
-use super::candidate::SERIAL;
+use super::candidate::{Serial, SERIAL};
 use super::fork::{share, Pool};
 use super::machine::Line;
+use super::some;
+pub use rowpool::gemv::Format;
 use rowpool::gemv::{self, Input};
 use rowpool::Rows;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Rows and columns of the matrices of one layer, in order.
-const LAYER: [(usize, usize); 7] =
+/// Rows and columns of a matrix.
+pub type Shape = (usize, usize);
+
+/// The matrices of one layer, in order.
+const LAYER: [Shape; 7] =
     [(576, 576), (192, 576), (192, 576), (576, 576), (1536, 576), (1536, 576), (576, 1536)];
-const LAYERS: usize = 30;
-const HEAD: (usize, usize) = (49152, 576);
 
-/// The different shapes, the head last.
-pub const SHAPES: [(usize, usize); 5] = [(576, 576), (192, 576), (1536, 576), (576, 1536), HEAD];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Q8_0,
-    F32,
-}
-
-impl Format {
-    fn stored(self) -> gemv::Format {
-        match self {
-            Format::Q8_0 => gemv::Format::Q8_0,
-            Format::F32 => gemv::Format::F32,
-        }
-    }
-}
-
-impl std::fmt::Display for Format {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if *self == Format::Q8_0 { "int8 (Q8_0)" } else { "f32" })
-    }
+/// The different shapes of the token, the head last.
+pub fn shapes() -> [Shape; 5] {
+    [(576, 576), (192, 576), (1536, 576), (576, 1536), (some(49152, 1024), 576)]
 }
 
 #[derive(Clone, Copy)]
 struct Matrix {
-    rows: usize,
-    cols: usize,
+    shape: Shape,
     /// Where it begins among the weights.
     first: usize,
-    shape: (usize, usize),
 }
 
 /// A `for_each_row` of ferrox's signature but for `n_rows`, which is the length.
@@ -62,14 +45,6 @@ pub struct Fused {
     pub steps: bool,
 }
 
-/// Weights, input and output of a step.
-pub struct Token {
-    weights: Weights,
-    matrices: Vec<Matrix>,
-    /// Each matrix's output begins on a line of its own.
-    output: Vec<Line<[f32; 32]>>,
-}
-
 /// How a step went.
 #[derive(Clone, Copy, Debug)]
 pub struct Paced {
@@ -80,43 +55,43 @@ pub struct Paced {
     pub done: f64,
 }
 
-/// What all threads read.
-struct Weights {
-    format: Format,
-    bytes: Vec<u8>,
-    inputs: Inputs,
+/// Weights, input and output of a step.
+pub struct Token {
+    weights: Weights,
+    matrices: Vec<Matrix>,
+    /// Of each matrix, on lines of its own.
+    output: Vec<Vec<Line<[f32; 32]>>>,
 }
 
 impl Token {
-    /// The whole token, or a few small layers in short form.
+    /// The whole token, or one layer and a small head in short form.
     pub fn new(format: Format) -> Token {
-        let (layers, head) = if super::short() { (1, (1024, HEAD.1)) } else { (LAYERS, HEAD) };
-        let layers = LAYER.iter().cycle().take(LAYER.len() * layers).map(|&shape| (shape, shape));
-        Token::of(format, layers.chain([(head, HEAD)]))
+        let mut sizes = LAYER.repeat(some(30, 1));
+        sizes.push(shapes()[4]);
+        Token::of(format, &sizes)
     }
 
     /// One region, of a matrix of this shape.
-    pub fn single(format: Format, shape: (usize, usize)) -> Token {
-        Token::of(format, [(shape, shape)].into_iter())
+    pub fn single(format: Format, shape: Shape) -> Token {
+        Token::of(format, &[shape])
     }
 
     /// So many layers, without the head.
     pub fn of_layers(format: Format, layers: usize) -> Token {
-        let layers = LAYER.iter().cycle().take(LAYER.len() * layers);
-        Token::of(format, layers.map(|&shape| (shape, shape)))
+        Token::of(format, &LAYER.repeat(layers))
     }
 
-    /// Matrices of these sizes, each with the shape that it stands for.
-    fn of(format: Format, sizes: impl Iterator<Item = ((usize, usize), (usize, usize))>) -> Token {
-        let mut matrices = Vec::new();
+    fn of(format: Format, sizes: &[Shape]) -> Token {
         let mut first = 0;
-        for ((rows, cols), shape) in sizes {
-            matrices.push(Matrix { rows, cols, first, shape });
-            first += rows * cols;
-        }
-        let rows = matrices.iter().map(|matrix| matrix.rows.div_ceil(32)).sum();
-        let output = (0..rows).map(|_| Line([0.0; 32])).collect();
-        Token { weights: Weights::seeded(format, first), matrices, output }
+        let matrices = sizes.iter().map(|&shape| {
+            let own = first;
+            first += shape.0 * shape.1;
+            Matrix { shape, first: own }
+        });
+        let matrices = matrices.collect();
+        let lines = |rows: usize| (0..rows.div_ceil(32)).map(|_| Line([0.0; 32])).collect();
+        let output = sizes.iter().map(|&(rows, _)| lines(rows)).collect();
+        Token { weights: Weights::seeded(format, first, sizes), matrices, output }
     }
 
     pub fn format(&self) -> Format {
@@ -134,7 +109,7 @@ impl Token {
 
     /// One step: a region for each matrix.
     pub fn decode(&mut self, pool: &mut impl Pool) {
-        self.regions_of(pool, |_| true);
+        self.regions_of(pool, |_, _| true);
     }
 
     /// The same, given up after `limit`: with more threads than cores a spin
@@ -147,30 +122,34 @@ impl Token {
             last = now;
             now - begun
         };
-        let regions = self.regions_of(pool, |_| lap(Instant::now()) < limit);
+        let regions = self.regions_of(pool, |_, _| lap(Instant::now()) < limit);
         let time = lap(Instant::now());
         Paced { time, longest, done: regions as f64 / self.regions() as f64 }
     }
 
     /// All matrices of one shape; how many there are.
-    pub fn shape(&mut self, pool: &mut impl Pool, shape: (usize, usize)) -> usize {
-        self.regions_of(pool, |matrix| matrix.shape == shape)
+    pub fn shape(&mut self, pool: &mut impl Pool, shape: Shape) -> usize {
+        self.regions_of(pool, |_, own| own == shape)
     }
 
+    /// A region for each matrix that is wanted, by its number and shape.
     fn regions_of(
         &mut self,
         pool: &mut impl Pool,
-        mut wanted: impl FnMut(&Matrix) -> bool,
+        mut wanted: impl FnMut(usize, Shape) -> bool,
     ) -> usize {
         let (weights, matrices, output) = self.parts();
         let mut regions = 0;
-        for (&matrix, output) in matrices.iter().zip(output).filter(|(matrix, _)| wanted(matrix)) {
+        for (at, (&matrix, output)) in matrices.iter().zip(output).enumerate() {
+            if !wanted(at, matrix.shape) {
+                continue;
+            }
             let rows = move |rows: Range<usize>| {
                 // SAFETY: ranges of one region do not overlap, and regions
                 // follow each other.
-                weights.multiply(matrix, rows.clone(), unsafe { output.rows(rows) });
+                weights.multiply(matrix, rows.start, unsafe { output.rows(rows) });
             };
-            pool.run(matrix.rows, matrix.cols, rows);
+            pool.run(matrix.shape.0, matrix.shape.1, rows);
             regions += 1;
         }
         regions
@@ -181,13 +160,13 @@ impl Token {
     pub fn limit(&mut self, pool: &mut impl Pool) {
         let threads = pool.width();
         let (weights, matrices, output) = self.parts();
-        let output: Vec<Output> = output.collect();
-        let work: usize = matrices.iter().map(|matrix| matrix.rows * matrix.cols).sum();
+        let output: Vec<Output<'_>> = output.collect();
+        let work: usize = matrices.iter().map(|matrix| matrix.shape.0 * matrix.shape.1).sum();
         pool.slots(work, |slot| {
             for (&matrix, output) in matrices.iter().zip(&output) {
-                let rows = share(matrix.rows, threads, slot);
+                let rows = share(matrix.shape.0, threads, slot);
                 // SAFETY: as above; each slot has rows of its own.
-                weights.multiply(matrix, rows.clone(), unsafe { output.rows(rows) });
+                weights.multiply(matrix, rows.start, unsafe { output.rows(rows) });
             }
         });
     }
@@ -197,34 +176,32 @@ impl Token {
         let (weights, matrices, output) = self.parts();
         let mut inputs = weights.inputs.clone();
         for (&matrix, output) in matrices.iter().zip(output) {
-            // SAFETY: nobody else uses the output meanwhile.
-            weights.gemv(pool, matrix, &mut inputs, unsafe { output.rows(0..matrix.rows) });
+            weights.gemv(pool, matrix, &mut inputs, output.all());
         }
     }
 
     /// The matrices `ops` of each layer, in groups that share their input.
     pub fn layers(&mut self, pool: &rowpool::Pool, way: Fused, ops: &[Range<usize>]) {
         let (weights, matrices, output) = self.parts();
-        let output: Vec<Output> = output.collect();
+        let mut output: Vec<&mut [f32]> = output.map(Output::all).collect();
         let mut inputs = weights.inputs.clone();
-        let mut group = |layer: usize, ops: &Range<usize>| {
-            let at = layer * LAYER.len() + ops.start..layer * LAYER.len() + ops.end;
-            let (matrices, outputs) = (&matrices[at.clone()], &output[at]);
-            // SAFETY: nobody else uses the outputs meanwhile, and each is another.
-            let rows = outputs.iter().map(|output| unsafe { output.rows(0..output.1) });
+        let mut group = |matrices: &[Matrix], output: &mut [&mut [f32]]| {
             if way.fused {
-                let mut rows: Vec<Rows<'_, f32>> = rows.map(Rows::new).collect();
-                pool.with_work(matrices[0].cols).rows_of(&mut rows, |at, first, part| {
-                    weights.multiply(matrices[at], first..first + part.len(), part);
+                let mut rows: Vec<_> = output.iter_mut().map(|rows| Rows::new(rows)).collect();
+                pool.with_work(matrices[0].shape.1).rows_of(&mut rows, |at, first, part| {
+                    weights.multiply(matrices[at], first, part);
                 });
             } else {
-                for (&matrix, rows) in matrices.iter().zip(rows) {
+                for (&matrix, rows) in matrices.iter().zip(output) {
                     weights.gemv(pool, matrix, &mut inputs, rows);
                 }
             }
         };
-        for layer in 0..matrices.len() / LAYER.len() {
-            let mut all = || ops.iter().for_each(|ops| group(layer, ops));
+        let layers = matrices.chunks(LAYER.len()).zip(output.chunks_mut(LAYER.len()));
+        for (matrices, output) in layers {
+            let mut all = || {
+                ops.iter().for_each(|ops| group(&matrices[ops.clone()], &mut output[ops.clone()]))
+            };
             if way.steps {
                 pool.scope_steps(all);
             } else {
@@ -235,13 +212,8 @@ impl Token {
 
     /// The same on the caller.
     pub fn layers_serial(&mut self, ops: &[Range<usize>]) {
-        let (weights, matrices, output) = self.parts();
-        for (i, (&matrix, output)) in matrices.iter().zip(output).enumerate() {
-            if ops.iter().any(|ops| ops.contains(&(i % LAYER.len()))) {
-                // SAFETY: nobody else uses the output meanwhile.
-                weights.multiply(matrix, 0..matrix.rows, unsafe { output.rows(0..matrix.rows) });
-            }
-        }
+        let wanted = |at, _| ops.iter().any(|ops| ops.contains(&(at % LAYER.len())));
+        self.regions_of(&mut Serial, wanted);
     }
 
     /// One step with a closure for each row, as ferrox calls its pool.
@@ -249,16 +221,15 @@ impl Token {
         let (weights, matrices, output) = self.parts();
         for (&matrix, output) in matrices.iter().zip(output) {
             let row = |row: usize, out: &mut f32| {
-                weights.multiply(matrix, row..row + 1, std::slice::from_mut(out))
+                weights.multiply(matrix, row, std::slice::from_mut(out))
             };
-            // SAFETY: nobody else uses the output meanwhile.
-            for_each_row(unsafe { output.rows(0..matrix.rows) }, matrix.cols, &row);
+            for_each_row(output.all(), matrix.shape.1, &row);
         }
     }
 
     /// What serial code computes, and nothing is left of.
     pub fn right(&mut self) -> Vec<u32> {
-        SERIAL.run(&mut |pool| pool.decode(self));
+        SERIAL.run(|pool| pool.decode(self));
         let right = self.output();
         self.clear();
         right
@@ -266,70 +237,88 @@ impl Token {
 
     /// What the last step computed.
     pub fn output(&self) -> Vec<u32> {
-        self.output.iter().flat_map(|line| line.0).map(f32::to_bits).collect()
+        self.output.iter().flatten().flat_map(|line| line.0).map(f32::to_bits).collect()
     }
 
     pub fn clear(&mut self) {
-        self.output.fill_with(|| Line([0.0; 32]));
+        self.output.iter_mut().flatten().for_each(|line| line.0.fill(0.0));
     }
 
-    fn parts(&mut self) -> (&Weights, &[Matrix], impl Iterator<Item = Output> + '_) {
-        let mut rest = &mut self.output[..];
-        let output = self.matrices.iter().map(move |matrix| {
-            let (own, others) = std::mem::take(&mut rest).split_at_mut(matrix.rows.div_ceil(32));
-            rest = others;
-            Output(own.as_mut_ptr().cast(), matrix.rows)
-        });
+    fn parts(&mut self) -> (&Weights, &[Matrix], impl Iterator<Item = Output<'_>>) {
+        let lines = self.output.iter_mut().zip(&self.matrices);
+        let output = lines
+            .map(|(lines, matrix)| Output(lines.as_mut_ptr().cast(), matrix.shape.0, PhantomData));
         (&self.weights, &self.matrices, output)
     }
 }
 
-/// The output of one matrix, to be handed out in parts.
-struct Output(*mut f32, usize);
+/// The output of one matrix, borrowed from the token to be handed out in parts.
+struct Output<'a>(*mut f32, usize, PhantomData<&'a mut f32>);
 
 // SAFETY: hands out what `rows` is told to, whose contract is the rest.
-unsafe impl Sync for Output {}
+unsafe impl Sync for Output<'_> {}
 // SAFETY: as above; nothing in it belongs to a thread.
-unsafe impl Send for Output {}
+unsafe impl Send for Output<'_> {}
 
-impl Output {
+impl<'a> Output<'a> {
     /// # Safety
-    /// The token is borrowed mutably, and nobody else uses these rows while the
-    /// result is in use.
+    /// Nobody else uses these rows while the result is in use.
     #[allow(clippy::mut_from_ref)]
     unsafe fn rows(&self, rows: Range<usize>) -> &mut [f32] {
         assert!(rows.start <= rows.end && rows.end <= self.1);
         // SAFETY: in bounds, and by the contract nobody else's.
         unsafe { std::slice::from_raw_parts_mut(self.0.add(rows.start), rows.len()) }
     }
-}
 
-/// For each number of columns.
-#[derive(Clone)]
-struct Inputs([(usize, Input); 2]);
-
-impl Inputs {
-    fn of(&self, cols: usize) -> usize {
-        self.0.iter().position(|input| input.0 == cols).expect("a shape of the model")
+    fn all(self) -> &'a mut [f32] {
+        // SAFETY: in bounds; borrowed mutably for 'a, by this value alone, which ends here.
+        unsafe { std::slice::from_raw_parts_mut(self.0, self.1) }
     }
 }
 
+/// What all threads read.
+struct Weights {
+    format: Format,
+    bytes: Vec<u8>,
+    inputs: Inputs,
+}
+
+/// An input for each number of columns.
+type Inputs = Vec<(usize, Input)>;
+
+fn of_columns(inputs: &Inputs, cols: usize) -> usize {
+    inputs.iter().position(|input| input.0 == cols).expect("of each shape")
+}
+
 impl Weights {
-    fn seeded(format: Format, len: usize) -> Weights {
-        let mut random = Random(0x9e37_79b9_7f4a_7c15);
-        let inputs = Inputs([576, 1536].map(|cols| {
-            let mut x = Input::new(&(0..cols).map(|_| random.number()).collect::<Vec<_>>());
-            x.prepare(format.stored()).expect("whole blocks");
-            (cols, x)
-        }));
-        let mut bytes = vec![0; format.stored().row_bytes(len).expect("whole blocks")];
-        for block in bytes.chunks_exact_mut(format.stored().block_bytes()) {
+    /// Random ones, by xorshift64*.
+    fn seeded(format: Format, len: usize, sizes: &[Shape]) -> Weights {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        };
+        // From -1 to 1.
+        let number = |bits: u64| (bits >> 40) as f32 / (1 << 23) as f32 - 1.0;
+        let mut inputs = Inputs::new();
+        for &(_, cols) in sizes {
+            if inputs.iter().all(|input| input.0 != cols) {
+                let x: Vec<f32> = (0..cols).map(|_| number(next())).collect();
+                let mut x = Input::new(&x);
+                x.prepare(format).expect("whole blocks");
+                inputs.push((cols, x));
+            }
+        }
+        let mut bytes = vec![0; format.row_bytes(len).expect("whole blocks")];
+        for block in bytes.chunks_exact_mut(format.block_bytes()) {
             if format == Format::F32 {
-                block.copy_from_slice(&random.number().to_le_bytes());
+                block.copy_from_slice(&number(next()).to_le_bytes());
             } else {
-                block.chunks_mut(8).for_each(|part| {
-                    part.copy_from_slice(&random.next().to_le_bytes()[..part.len()])
-                });
+                block
+                    .chunks_mut(8)
+                    .for_each(|part| part.copy_from_slice(&next().to_le_bytes()[..part.len()]));
                 // 0.01.
                 block[..2].copy_from_slice(&[0x1f, 0x21]);
             }
@@ -337,42 +326,22 @@ impl Weights {
         Weights { format, bytes, inputs }
     }
 
-    fn matrix(&self, matrix: Matrix) -> gemv::Matrix<'_> {
-        let format = self.format.stored();
-        let [first, len] = [matrix.first, matrix.rows * matrix.cols]
-            .map(|values| format.row_bytes(values).expect("whole blocks"));
-        gemv::Matrix::new(format, matrix.rows, matrix.cols, &self.bytes[first..][..len])
-            .expect("the shapes fit")
+    fn matrix(&self, Matrix { shape: (rows, cols), first }: Matrix) -> gemv::Matrix<'_> {
+        let bytes = |values| self.format.row_bytes(values).expect("whole blocks");
+        let bytes = &self.bytes[bytes(first)..][..bytes(rows * cols)];
+        gemv::Matrix::new(self.format, rows, cols, bytes).expect("the shapes fit")
     }
 
     /// By rowpool's own GEMV.
     fn gemv(&self, pool: &rowpool::Pool, matrix: Matrix, inputs: &mut Inputs, y: &mut [f32]) {
-        let at = inputs.of(matrix.cols);
-        let x = &mut inputs.0[at].1;
-        gemv::mul(pool, &self.matrix(matrix), x, y).expect("the shapes fit");
+        let at = of_columns(inputs, matrix.shape.1);
+        gemv::mul(pool, &self.matrix(matrix), &mut inputs[at].1, y).expect("the shapes fit");
     }
 
-    /// The same code for all ways.
+    /// Rows from `first` on: the same code for all ways.
     #[inline(never)]
-    fn multiply(&self, matrix: Matrix, rows: Range<usize>, y: &mut [f32]) {
-        let x = &self.inputs.0[self.inputs.of(matrix.cols)].1;
-        gemv::mul_rows(&self.matrix(matrix), rows.start, x, y).expect("the shapes fit");
-    }
-}
-
-/// xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// In -1 to 1.
-    fn number(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
+    fn multiply(&self, matrix: Matrix, first: usize, y: &mut [f32]) {
+        let (_, x) = &self.inputs[of_columns(&self.inputs, matrix.shape.1)];
+        gemv::mul_rows(&self.matrix(matrix), first, x, y).expect("the shapes fit");
     }
 }

@@ -1,15 +1,10 @@
 //! The table of the token: the whole, each shape, and the ratios between
 //! candidates, paired round by round.
 
-use super::candidate::{warm_up, LIMIT, YARDSTICK};
-use super::fork::Candidate;
 use super::fork_table::batch;
 use super::machine::round_trip;
-use super::report::{self, Asked, Case, Figures, Row, Turns};
-use super::stats::median;
-use super::token::{Token, SHAPES};
-use super::{ms, short, time};
-use std::time::Instant;
+use super::prelude::*;
+use super::token::{self, Shape};
 
 /// Steps of one turn, of which the median counts.
 const STEPS: usize = 9;
@@ -17,34 +12,32 @@ const STEPS: usize = 9;
 /// The step in ms.
 fn step(candidate: &Candidate, token: &mut Token, right: &[u32]) -> Figures {
     let trip = if candidate.name == YARDSTICK.name { round_trip() } else { None };
-    let (mut fork, mut times) = (0.0, Vec::new());
-    candidate.run(&mut |pool| {
+    let (fork, ms) = candidate.run(|pool| {
         warm_up(pool, time(10));
-        fork = median(&[0; 5].map(|_| batch(pool, false)));
+        let fork = median_of(5, || batch(pool, false));
         token.clear();
         pool.decode(token);
         assert_eq!(token.output(), right, "{} computes something else", candidate.name);
-        for _ in 0..if short() { 1 } else { STEPS } {
+        let step = || {
             let begun = Instant::now();
             pool.decode(token);
-            times.push(ms(begun.elapsed()));
-        }
+            ms(begun.elapsed())
+        };
+        (fork, median_of(some(STEPS, 1), step))
     });
     // A yardstick whose empty fork is slow measures nothing.
-    [if trip.is_some_and(|f| fork > 1.2 * f) { f64::NAN } else { median(&times) }, 0.0, 0.0]
+    [if trip.is_some_and(|f| fork > 1.2 * f) { f64::NAN } else { ms }, 0.0, 0.0]
 }
 
 /// A region of one shape, in µs.
-fn shape(candidate: &Candidate, token: &mut Token, shape: (usize, usize)) -> Figures {
-    let mut us = f64::NAN;
-    candidate.run(&mut |pool| {
+fn shape(candidate: &Candidate, token: &mut Token, shape: Shape) -> Figures {
+    candidate.run(|pool| {
         warm_up(pool, time(10));
         pool.shape(token, shape);
         let begun = Instant::now();
         let regions = pool.shape(token, shape);
-        us = begun.elapsed().as_secs_f64() * 1e6 / regions as f64;
-    });
-    [us, 0.0, 0.0]
+        [begun.elapsed().as_secs_f64() * 1e6 / regions as f64, 0.0, 0.0]
+    })
 }
 
 /// Whose speed over whose, with what the upper end of its interval is to reach.
@@ -54,9 +47,7 @@ pub type Ratio = (Candidate, Candidate, Option<f64>);
 /// table.
 pub fn print(title: &str, token: &mut Token, all: &[Candidate], ratios: &[Ratio], rounds: usize) {
     let (right, serial) = (token.right(), all[0].name);
-    let case = |candidate: &Candidate| ("token".into(), candidate.name, *candidate);
-    let cases: Vec<Case<Candidate>> = all.iter().map(case).collect();
-    let turns = Turns::of(rounds, &cases, |candidate| step(candidate, token, &right));
+    let turns = Turns::of(rounds, &each("token", all), |candidate| step(candidate, token, &right));
     let bytes = token.bytes() as f64;
     let mut rows = turns.rows(|one| {
         let mut row = one.row("ms", 0).note(&format!("{:.1} GB/s", bytes / one.median(0) / 1e6));
@@ -69,13 +60,13 @@ pub fn print(title: &str, token: &mut Token, all: &[Candidate], ratios: &[Ratio]
     });
     rows.extend(shapes(token, all, rounds));
     let (format, regions, mb) = (token.format(), token.regions(), token.bytes() / 1_000_000);
-    report::print(&format!("{title}: {format}, {regions} regions, {mb} MB"), &rows);
+    report::print(&format!("{title}: {format:?}, {regions} regions, {mb} MB"), &rows);
 }
 
 /// Region by region.
 fn shapes(token: &mut Token, all: &[Candidate], rounds: usize) -> Vec<Row> {
-    let mut cases: Vec<Case<(Candidate, (usize, usize))>> = Vec::new();
-    for size @ (rows, cols) in SHAPES {
+    let mut cases: Vec<Case<(Candidate, Shape)>> = Vec::new();
+    for size @ (rows, cols) in token::shapes() {
         let pools =
             all.iter().filter(|pool| pool.name != LIMIT.name && !pool.name.contains("by row"));
         cases.extend(pools.map(|&pool| (format!("{rows}x{cols}").into(), pool.name, (pool, size))));

@@ -96,7 +96,7 @@ fn all_ways_give_the_same_bits() {
         let ways = [GEMV, LIMIT, SERIAL_BY_ROW, ROWPOOL_BY_ROW];
         for candidate in ways.into_iter().chain([ROWPOOL, ROWPOOL_THREADS, YARDSTICK, SCOPE]) {
             token.clear();
-            candidate.run(&mut |pool| pool.decode(&mut token));
+            candidate.run(|pool| pool.decode(&mut token));
             assert_eq!(token.output(), right, "{}", candidate.name);
         }
     }
@@ -121,7 +121,7 @@ fn all_ways_to_run_a_layer_give_the_same_bits() {
 fn a_paced_token_ends_in_time() {
     let mut token = Token::new(Format::Q8_0);
     let right = token.right();
-    SERIAL.run(&mut |pool| {
+    SERIAL.run(|pool| {
         let none = pool.paced(&mut token, Duration::ZERO);
         assert_eq!((none.done, token.output().iter().max()), (0.0, Some(&0)));
         let all = pool.paced(&mut token, Duration::from_secs(60));

@@ -29,11 +29,11 @@ fn main() {
     let pool = pools.into_iter().find(|candidate| candidate.name == pool).expect("a pool");
 
     let mut token = Token::new(Format::Q8_0);
-    SERIAL.run(&mut |serial| serial.decode(&mut token));
+    SERIAL.run(|serial| serial.decode(&mut token));
     let right = token.output();
     token.clear();
     let mut times = Vec::new();
-    Candidate { threads, ..pool }.run(&mut |pool| {
+    Candidate { threads, ..pool }.run(|pool| {
         let mut given_up = pool.paced(&mut token, LIMIT).done < 1.0;
         assert!(given_up || token.output() == right, "another result");
         let begun = Instant::now();
