@@ -112,7 +112,7 @@ fn scenario(
         cases.push((name.into(), CEILING, (ROWPOOL, BEFORE)));
     }
     let turns =
-        Turns::of(usual_rounds(), &cases, |(candidate, made)| in_child(start(candidate, *made)));
+        Turns::of(usual_rounds(), &cases, |(candidate, made)| in_child(start(candidate, made)));
     let longest = |one: One<'_>| one.figures(1).into_iter().fold(0.0, f64::max);
     turns.rows(|one| {
         let ours = one.candidate() == ROWPOOL.name;
