@@ -205,8 +205,11 @@ impl<P: Pool + Send> Shared for Mutex<P> {
 #[derive(Clone, Copy)]
 pub struct Common {
     pub name: &'static str,
-    pub open: fn(&mut dyn FnMut(&dyn Shared)),
+    pub open: fn(WithShared<'_>),
 }
+
+/// What is done with a pool that several callers use.
+type WithShared<'a> = &'a mut dyn FnMut(&dyn Shared);
 
 impl Common {
     pub fn run<T>(&self, mut body: impl FnMut(&dyn Shared) -> T) -> T {
