@@ -154,7 +154,8 @@ fn naps(policy: bool, worker_lacks: Duration, caller_lacks: Duration) -> u64 {
     };
     let pool = pool(Role::Worker, "slice", on);
     play(Role::Caller);
-    for _ in 0..3 {
+    // The first begins an account.
+    for _ in 0..8 {
         advance(10 * MS);
         worker.lacks(worker_lacks);
         caller.lacks(caller_lacks);
