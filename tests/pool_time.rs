@@ -155,7 +155,7 @@ fn naps(policy: bool, worker_lacks: Duration, caller_lacks: Duration) -> u64 {
     let pool = pool(Role::Worker, "slice", on);
     play(Role::Caller);
     // The first begins an account.
-    for _ in 0..8 {
+    for _ in 0..3 {
         advance(10 * MS);
         worker.lacks(worker_lacks);
         caller.lacks(caller_lacks);
@@ -165,11 +165,14 @@ fn naps(policy: bool, worker_lacks: Duration, caller_lacks: Duration) -> u64 {
             advance(700 * US);
             caller.await_reads(8);
         });
+        // It has decided, and looks for the next.
+        worker.await_reads(12);
     }
     // It has had its CPU for longer than a turn, and is between two slots.
     for _ in 0..4 {
         advance(400 * US);
         region(&pool, || ());
+        worker.await_reads(12);
     }
     let naps = worker.naps();
     drop(pool);
