@@ -52,8 +52,7 @@ where
     let owner = Seat::current();
     let latch = CountLatch::new(registry.num_threads(), owner);
     let run = |_| BroadcastContext::with(&op);
-    let jobs: Vec<_> =
-        (0..registry.num_threads()).map(|_| StackJob::new(&run, &latch)).collect();
+    let jobs: Vec<_> = (0..registry.num_threads()).map(|_| StackJob::new(&run, &latch)).collect();
     // SAFETY: they stay here until the latch is set, which all of them do.
     registry.inject_broadcast(jobs.iter().map(|job| unsafe { job.as_job() }));
     latch.wait(owner);

@@ -245,9 +245,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// How many threads to make.
     pub(crate) fn threads(&self) -> usize {
         let asked = match self.num_threads {
-            0 => threads_of(|name| env::var(name).ok()).unwrap_or_else(|| {
-                thread::available_parallelism().map_or(1, |cpus| cpus.get())
-            }),
+            0 => threads_of(|name| env::var(name).ok())
+                .unwrap_or_else(|| thread::available_parallelism().map_or(1, |cpus| cpus.get())),
             asked => asked,
         };
         asked.min(crate::max_num_threads())

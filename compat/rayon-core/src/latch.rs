@@ -37,17 +37,13 @@ impl Flag {
     /// The waiter is about to sleep: whoever sets the flag must wake it. False
     /// if it is set.
     pub(crate) fn doze(&self) -> bool {
-        self.0
-            .compare_exchange(UNSET, DOZING, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
+        self.0.compare_exchange(UNSET, DOZING, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// The waiter is awake again.
     pub(crate) fn rise(&self) {
         // If it fails the flag is set, which the waiter sees by `is_set`.
-        let _ = self
-            .0
-            .compare_exchange(DOZING, UNSET, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.0.compare_exchange(DOZING, UNSET, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// True if the waiter must be woken. Release: the work that was waited

@@ -48,7 +48,12 @@ impl<T> Mail<T> {
         self.is_open()
             && self
                 .0
-                .compare_exchange(ptr::null_mut(), letter.cast_mut(), Ordering::Release, Ordering::Relaxed)
+                .compare_exchange(
+                    ptr::null_mut(),
+                    letter.cast_mut(),
+                    Ordering::Release,
+                    Ordering::Relaxed,
+                )
                 .is_ok()
     }
 
@@ -57,7 +62,12 @@ impl<T> Mail<T> {
     #[inline]
     pub(crate) fn retract(&self, letter: *const T) -> bool {
         self.0
-            .compare_exchange(letter.cast_mut(), ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed)
+            .compare_exchange(
+                letter.cast_mut(),
+                ptr::null_mut(),
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            )
             .is_ok()
     }
 

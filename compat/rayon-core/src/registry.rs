@@ -9,8 +9,8 @@ use crate::sync::{fence, lock, AtomicUsize, Condvar, Line, Mutex, Ordering};
 use crate::unwind::{self, AbortIfPanic};
 use crate::{ThreadPoolBuildError, ThreadPoolBuilder};
 use crossbeam_deque::{Injector, Worker};
-use std::sync::{Arc, OnceLock};
 use std::ptr;
+use std::sync::{Arc, OnceLock};
 
 pub(crate) struct Registry {
     seats: Box<[Seat]>,
@@ -380,4 +380,3 @@ where
         None => global().in_worker_from_outside(op),
     }
 }
-

@@ -164,12 +164,11 @@ impl Seat {
 
     fn steal(&self) -> Option<JobRef> {
         let registry = self.registry();
-        let others = registry.num_threads() - 1;
         let first = self.private.victim.get();
         loop {
             let mut again = false;
-            for step in 0..others {
-                let seat = registry.seat_after(first, step + usize::from(first == self.index));
+            for step in 0..registry.num_threads() {
+                let seat = registry.seat_after(first, step);
                 if seat.index == self.index {
                     continue;
                 }
