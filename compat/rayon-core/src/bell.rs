@@ -6,10 +6,10 @@
 //! read the count or the state; (4) `ASLEEP` to `AWAKE`, count - 1, ring. Either
 //! the sleeper sees the news in its (3), or the waker the sleeper in its (3).
 //!
-//! A `join` that pushes a half on its own deque reads the count without the
-//! fence (2), which would double its price. If it reads too early the sleeper
-//! has announced itself within that one store's way to memory, and finds the
-//! half when it looks again after `NAP`, which it does once per sleep.
+//! A `join` that pushes or posts a half reads the count without the fence (2),
+//! which would double its price. If it reads too early the sleeper has announced
+//! itself within that one store's way to memory, and finds the half when it looks
+//! again after `NAP`, which it does once per sleep.
 //!
 //! `FREE` is the state of a seat that a caller from outside may take (see
 //! `lease.rs`); its own thread sleeps at the `Door`.

@@ -29,45 +29,54 @@ pub(crate) struct Registry {
 }
 
 static GLOBAL: OnceLock<Arc<Registry>> = OnceLock::new();
+/// Held while the global pool is built: its handlers may use it already, and
+/// one that fails to build leaves the next one the place.
+static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// The pool that is used where none is named.
+#[inline]
 pub(crate) fn global() -> &'static Arc<Registry> {
-    GLOBAL.get_or_init(|| {
-        Registry::new(ThreadPoolBuilder::new())
-            .or_else(|error| match error.is_unsupported() && Seat::current().is_none() {
+    GLOBAL.get().unwrap_or_else(|| build_default())
+}
+
+#[cold]
+fn build_default() -> &'static Arc<Registry> {
+    let built = build_global_by(|| {
+        Registry::new(ThreadPoolBuilder::new()).or_else(|error| {
+            match error.is_unsupported() && Seat::current().is_none() {
                 // A system without threads: this one does it all.
                 true => Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread()),
                 false => Err(error),
-            })
-            .expect("the global thread pool could not be built")
-    })
+            }
+        })
+    });
+    match built {
+        Some(Err(error)) => panic!("the global thread pool could not be built: {error}"),
+        _ => GLOBAL.get().expect("it is there now"),
+    }
 }
 
 /// Makes the global pool, if there is none yet.
 pub(crate) fn init_global<S: ThreadSpawn>(
     builder: ThreadPoolBuilder<S>,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
-    let (mut builder, mut failed) = (Some(builder), None);
-    // A pool that fails to build leaves the next one the place.
-    static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    build_global_by(|| Registry::new(builder))
+        .unwrap_or_else(|| Err(ThreadPoolBuildError::already_initialized()))
+        .map(|()| global())
+}
+
+/// `None`: there is one.
+fn build_global_by(
+    build: impl FnOnce() -> Result<Arc<Registry>, ThreadPoolBuildError>,
+) -> Option<Result<(), ThreadPoolBuildError>> {
     let _building = BUILDING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if GLOBAL.get().is_none() {
-        match Registry::new(builder.take().expect("taken once")) {
-            Ok(registry) => {
-                if let Err(late) = GLOBAL.set(registry) {
-                    late.release();
-                    failed = Some(ThreadPoolBuildError::already_initialized());
-                }
-            }
-            Err(error) => failed = Some(error),
-        }
-    } else {
-        failed = Some(ThreadPoolBuildError::already_initialized());
+    if GLOBAL.get().is_some() {
+        return None;
     }
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(global()),
-    }
+    let built = build().map(|registry| {
+        assert!(GLOBAL.set(registry).is_ok(), "set under the lock only");
+    });
+    Some(built)
 }
 
 impl Registry {
