@@ -5,11 +5,10 @@
 //! |---|---|---|
 //! | `SHUT` | its worker runs something | `OPEN` by the worker |
 //! | `OPEN` | its worker looks for work, or sleeps | a letter by anybody, `SHUT` by the worker |
-//! | a letter | a half that nobody has begun | `SHUT` by the worker, `OPEN` by a thief or the sender |
+//! | a letter | a half that nobody has begun | `SHUT` by the worker, `OPEN` by the sender |
 //!
 //! Whoever takes a letter does so by compare-exchange or swap, so a half is
-//! begun once: by its worker, by an idle one, or by the sender who takes it
-//! back. The same address may come a second time, but only after the first
+//! begun once: by the worker, or by the sender who takes it back. The same address may come a second time, but only after the first
 //! letter was taken and its sender has got its answer, and nobody reads a
 //! letter that it has not taken.
 
@@ -69,18 +68,6 @@ impl<T> Mail<T> {
                 Ordering::Relaxed,
             )
             .is_ok()
-    }
-
-    /// Somebody else takes what lies here. Acquire: see `post`.
-    pub(crate) fn steal(&self) -> Option<*const T> {
-        let word = self.0.load(Ordering::Relaxed);
-        if word.is_null() || word == shut() {
-            return None;
-        }
-        self.0
-            .compare_exchange(word, ptr::null_mut(), Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
-            .then_some(word.cast_const())
     }
 
     /// The worker takes what lies in its box and shuts it. The box stays open

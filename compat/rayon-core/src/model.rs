@@ -23,8 +23,13 @@ struct Team {
     stop: Flag,
     sleepers: AtomicUsize,
     half: Half,
+    other: Half,
     /// What a seat's holder has to itself.
     seat: UnsafeCell<usize>,
+}
+
+fn half() -> Half {
+    Half { runs: UnsafeCell::new(7), done: Flag::new() }
 }
 
 fn team() -> Arc<Team> {
@@ -33,18 +38,21 @@ fn team() -> Arc<Team> {
         bell: Bell::new(),
         stop: Flag::new(),
         sleepers: AtomicUsize::new(0),
-        half: Half { runs: UnsafeCell::new(7), done: Flag::new() },
+        half: half(),
+        other: half(),
         seat: UnsafeCell::new(0),
     })
 }
 
 impl Team {
     fn run(&self, letter: *const Half) {
-        assert!(std::ptr::eq(letter, &self.half));
-        // SAFETY: whoever took the letter has the half to itself.
-        self.half.runs.with_mut(|runs| unsafe { *runs += 1 });
-        // SAFETY: the model's flag lives on.
-        unsafe { Flag::set(&self.half.done) };
+        assert!(std::ptr::eq(letter, &self.half) || std::ptr::eq(letter, &self.other));
+        // SAFETY: the team's halves live on; whoever took the letter has the
+        // half to itself, and sets its flag last.
+        unsafe {
+            (*letter).runs.with_mut(|runs| *runs += 1);
+            Flag::set(&raw const (*letter).done);
+        }
     }
 
     /// The worker: waits for a letter as `Seat::idle` does, then for the end.
@@ -82,15 +90,15 @@ impl Team {
         fence(Ordering::SeqCst);
         self.bell.rouse_holder(&self.sleepers);
     }
-
-    fn has_run_once(&self) {
-        assert!(self.half.done.is_set());
-        // SAFETY: it has run.
-        self.half.runs.with(|runs| assert_eq!(unsafe { *runs }, 8));
-    }
 }
 
-/// A letter is taken by its worker, by a thief, or taken back: once.
+fn has_run_once(half: &Half) {
+    assert!(half.done.is_set());
+    // SAFETY: it has run.
+    half.runs.with(|runs| assert_eq!(unsafe { *runs }, 8));
+}
+
+/// A letter is taken by its worker or taken back: once.
 pub fn letter() {
     loom::model(|| {
         let team = team();
@@ -99,16 +107,22 @@ pub fn letter() {
         let worker = {
             let team = Arc::clone(&team);
             thread::spawn(move || {
-                if let Some(letter) = team.mail.take().or_else(|| team.mail.shut()) {
+                if let Some(letter) = team.mail.take() {
+                    team.run(letter);
+                    team.mail.open();
+                }
+                if let Some(letter) = team.mail.shut() {
                     team.run(letter);
                 }
             })
         };
-        let thief = {
+        // Another sender: of two letters one at most is in the box.
+        let other = {
             let team = Arc::clone(&team);
             thread::spawn(move || {
-                if let Some(letter) = team.mail.steal() {
-                    team.run(letter);
+                let posted = team.mail.post(&team.other);
+                if !posted || team.mail.retract(&team.other) {
+                    team.run(&team.other);
                 }
             })
         };
@@ -116,8 +130,9 @@ pub fn letter() {
             team.run(&team.half);
         }
         worker.join().unwrap();
-        thief.join().unwrap();
-        team.has_run_once();
+        other.join().unwrap();
+        has_run_once(&team.half);
+        has_run_once(&team.other);
     });
 }
 
@@ -141,7 +156,7 @@ pub fn answer() {
         while !team.half.done.is_set() {
             thread::yield_now();
         }
-        team.has_run_once();
+        has_run_once(&team.half);
         worker.join().unwrap();
     });
 }
@@ -161,7 +176,7 @@ pub fn sleep() {
         while !team.half.done.is_set() {
             thread::yield_now();
         }
-        team.has_run_once();
+        has_run_once(&team.half);
         team.end();
         worker.join().unwrap();
         assert_eq!(team.sleepers.load(Ordering::Relaxed), 0);
@@ -207,7 +222,7 @@ pub fn lease() {
         while !team.half.done.is_set() {
             thread::yield_now();
         }
-        team.has_run_once();
+        has_run_once(&team.half);
         // SAFETY: the model's flag lives on.
         unsafe { Flag::set(&team.stop) };
         team.bell.stop();

@@ -234,8 +234,7 @@ impl Registry {
 
     /// Whether anybody could take anything. After a fence.
     pub(crate) fn has_work(&self) -> bool {
-        !self.injected.is_empty()
-            || self.seats.iter().any(|seat| !seat.stealer.is_empty() || seat.mail.has_letter())
+        !self.injected.is_empty() || self.seats.iter().any(|seat| !seat.stealer.is_empty())
     }
 
     pub(crate) fn inject(&self, job: JobRef) {

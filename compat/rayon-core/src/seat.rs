@@ -113,14 +113,21 @@ impl Seat {
     }
 
     /// Hands a half to the worker in the middle of this one's range, if that one
-    /// is looking for work. The worker whose letter box holds it now.
+    /// is looking for work. The worker whose letter box holds it now; with
+    /// `None` the caller pushes it.
+    ///
+    /// Not past what lies on the deque: this worker would pop that while it
+    /// waits for the half, where a thief would have taken the older first. Work
+    /// that waits for this worker's next step must not come on top of it. That
+    /// is also why nobody steals letters.
     #[inline]
     pub(crate) fn hand_over(&self, job: JobRef) -> Option<&Seat> {
-        let width = self.width().get();
+        // Halves of the halves are pushed too, after one that was.
+        let width = self.width().replace(1);
         let (theirs, ours) = (width / 2, width - width / 2);
         let registry = self.registry();
         let seat = registry.seat_after(self.index, ours);
-        if !seat.mail.is_open() {
+        if !seat.mail.is_open() || self.has_own_work() {
             return None;
         }
         // SAFETY: the job has not been given away.
@@ -180,10 +187,6 @@ impl Seat {
                     Steal::Retry => again = true,
                     Steal::Empty => {}
                 }
-                if let Some(letter) = seat.mail.steal() {
-                    // SAFETY: it has been taken.
-                    return Some(unsafe { JobRef::from_letter(letter) });
-                }
             }
             if !again {
                 let next = registry.seat_after(first, 1).index;
@@ -217,35 +220,51 @@ impl Seat {
         self.mail.open();
         let mut patience = Patience::new(registry.crowded());
         while !flag.is_set() {
-            if let Some(letter) = self.mail.take() {
-                registry.pass_on();
-                // SAFETY: it has been taken.
-                self.execute(unsafe { JobRef::from_letter(letter) });
+            let worked = if patience.searches() {
+                // Shut meanwhile: a letter that came while this worker takes
+                // something else would have to go where others find it.
+                let worked = self.search(flag);
                 self.mail.open();
+                worked
+            } else {
+                self.read_mail(self.mail.take()).inspect(|()| self.mail.open()).is_some()
+            };
+            if worked {
                 patience = Patience::new(registry.crowded());
-                continue;
-            }
-            if patience.searches() {
-                if let Some(job) = self.find() {
-                    self.shut_mail();
-                    registry.pass_on();
-                    self.execute(job);
-                    // More of the same is likely, so look again at once.
-                    while let Some(job) = self.find_unless(flag) {
-                        self.execute(job);
-                    }
-                    self.mail.open();
-                    patience = Patience::new(registry.crowded());
-                    continue;
-                }
-            }
-            if !patience.wait() {
+            } else if !patience.wait() {
                 self.bell.sleep(registry.sleepers(), flag, || self.is_wanted());
                 patience = Patience::new(registry.crowded());
             }
         }
-        self.shut_mail();
+        // A letter that came too late is run first, as one that came in time.
+        self.read_mail(self.mail.shut());
         registry.pass_on();
+    }
+
+    fn read_mail(&self, letter: Option<*const Head>) -> Option<()> {
+        let letter = letter?;
+        self.registry().pass_on();
+        // SAFETY: it has been taken.
+        self.execute(unsafe { JobRef::from_letter(letter) });
+        Some(())
+    }
+
+    /// Runs what there is of any kind, and leaves the letter box shut. False if
+    /// there was nothing.
+    fn search(&self, flag: &Flag) -> bool {
+        if self.read_mail(self.mail.shut()).is_some() {
+            return true;
+        }
+        let mut worked = false;
+        // More of the same is likely, so look again at once.
+        while let Some(job) = self.find_unless(flag) {
+            if !worked {
+                self.registry().pass_on();
+                worked = true;
+            }
+            self.execute(job);
+        }
+        worked
     }
 
     fn find_unless(&self, flag: &Flag) -> Option<JobRef> {
@@ -255,17 +274,9 @@ impl Seat {
         }
     }
 
-    /// A letter that came too late goes where all can take it.
-    fn shut_mail(&self) {
-        if let Some(letter) = self.mail.shut() {
-            // SAFETY: it has been taken.
-            self.push(unsafe { JobRef::from_letter(letter) });
-        }
-    }
-
     /// Whether there is something for this worker to do. After a fence.
     pub(crate) fn is_wanted(&self) -> bool {
-        !self.broadcasts.is_empty() || self.registry().has_work()
+        self.mail.has_letter() || !self.broadcasts.is_empty() || self.registry().has_work()
     }
 
     /// Wakes this worker, if it sleeps while it waits for a flag. After the

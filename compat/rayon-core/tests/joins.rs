@@ -72,23 +72,22 @@ fn a_half_may_wait_for_the_other() {
 #[test]
 fn a_half_deep_in_a_tree_may_wait_for_the_other() {
     bounded(|| {
-        let pool = pool(2);
-        for _ in 0..50 {
-            // The first join occupies the other worker until the second is done.
-            let ((to, from), (free, freed)) = (channel::<i32>(), channel::<()>());
-            let got = pool.install(|| {
-                join(
-                    || {
-                        let wait = move || from.recv().unwrap();
-                        let (got, ()) = join(wait, move || to.send(3).unwrap());
-                        got
-                    },
-                    move || drop(freed.recv()),
-                )
-                .0
-            });
-            drop(free);
-            assert_eq!(got, 3);
+        let pool = pool(3);
+        for round in 0..60 {
+            if round % 6 == 0 {
+                let_workers_sleep();
+            }
+            // The outer join occupies one worker until the inner one, whose
+            // halves need two more, is done.
+            let ((to, from), (free, freed)) = (channel(), channel::<()>());
+            let inner = move || {
+                let wait = move || from.recv().unwrap();
+                let got = join(wait, move || to.send(round).unwrap()).0;
+                drop(free);
+                got
+            };
+            let (got, ()) = pool.install(|| join(inner, move || _ = freed.recv()));
+            assert_eq!(got, round);
         }
     });
 }
@@ -104,7 +103,7 @@ fn halves_know_whether_they_moved() {
         for _ in 0..20 {
             let (done, wait) = channel::<()>();
             let second = pool.install(|| {
-                let first = move |_| drop(wait.recv());
+                let first = move |_| _ = wait.recv();
                 join_context(first, |context| {
                     drop(done);
                     context.migrated()

@@ -37,7 +37,7 @@ fn what_was_spawned_outlives_the_handle() {
         let count = Arc::clone(&ended);
         let pool = ThreadPoolBuilder::new()
             .num_threads(2)
-            .exit_handler(move |_| drop(count.fetch_add(1, SeqCst)))
+            .exit_handler(move |_| _ = count.fetch_add(1, SeqCst))
             .build()
             .unwrap();
         let ((go, wait), (done, all)) = (channel::<()>(), channel());
@@ -88,7 +88,7 @@ fn closures_of_a_scope_may_feed_each_other() {
                 let sum = AtomicUsize::new(0);
                 pool.scope(|scope| {
                     let sum = &sum;
-                    scope.spawn(move |_| drop(sum.fetch_add(from.into_iter().sum(), SeqCst)));
+                    scope.spawn(move |_| _ = sum.fetch_add(from.into_iter().sum(), SeqCst));
                     for i in 0..10 {
                         to.send(i).unwrap();
                     }
@@ -106,23 +106,9 @@ fn a_scope_ends_after_all_of_it_and_raises_the_first_panic() {
         let pool = pool(3);
         for in_place in [false, true] {
             let ran = AtomicUsize::new(0);
-            let raised = catch_unwind(AssertUnwindSafe(|| {
-                let fill = |scope: &rayon_core::Scope<'_>| {
-                    for i in 0..50 {
-                        let ran = &ran;
-                        scope.spawn(move |scope| {
-                            scope.spawn(move |_| drop(ran.fetch_add(1, SeqCst)));
-                            if i == 20 {
-                                std::panic::panic_any("the twentieth");
-                            }
-                        });
-                    }
-                };
-                // SAFETY of lifetimes: `ran` outlives the scope.
-                match in_place {
-                    true => pool.in_place_scope(|scope| extend(scope, &fill)),
-                    false => pool.scope(|scope| extend(scope, &fill)),
-                }
+            let raised = catch_unwind(AssertUnwindSafe(|| match in_place {
+                true => pool.in_place_scope(|scope| fill(scope, &ran)),
+                false => pool.scope(|scope| fill(scope, &ran)),
             }));
             assert_eq!(message(raised), "the twentieth");
             assert_eq!(ran.into_inner(), 50);
@@ -130,8 +116,15 @@ fn a_scope_ends_after_all_of_it_and_raises_the_first_panic() {
     });
 }
 
-fn extend<'a>(scope: &rayon_core::Scope<'a>, fill: &dyn Fn(&rayon_core::Scope<'a>)) {
-    fill(scope);
+fn fill<'a>(scope: &rayon_core::Scope<'a>, ran: &'a AtomicUsize) {
+    for i in 0..50 {
+        scope.spawn(move |scope| {
+            scope.spawn(move |_| _ = ran.fetch_add(1, SeqCst));
+            if i == 20 {
+                std::panic::panic_any("the twentieth");
+            }
+        });
+    }
 }
 
 #[test]
@@ -208,7 +201,7 @@ fn yields_run_what_waits() {
         pool.install(move || {
             assert_eq!(rayon_core::current_thread_has_pending_tasks(), Some(false));
             assert_eq!(rayon_core::yield_now(), Some(rayon_core::Yield::Idle));
-            rayon_core::spawn(move || drop(count.fetch_add(1, SeqCst)));
+            rayon_core::spawn(move || _ = count.fetch_add(1, SeqCst));
             assert_eq!(rayon_core::current_thread_has_pending_tasks(), Some(true));
             assert_eq!(rayon_core::yield_local(), Some(rayon_core::Yield::Executed));
             assert_eq!(ran.load(SeqCst), 1);
