@@ -145,7 +145,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// [`use_current_thread`](Self::use_current_thread) was asked for on a
     /// thread that is in a pool.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        Registry::new(self).map(ThreadPool::from_registry)
+        Registry::new(self, false).map(ThreadPool::from_registry)
     }
 
     /// Makes it the global pool: the one that is used where none is named.

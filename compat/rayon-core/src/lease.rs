@@ -1,10 +1,10 @@
 //! A caller from outside takes seat 0 for the time of its call, where the pool
 //! is free: nobody is woken for it, and its own CPU does not look on.
 //!
-//! A pool lends its seat only if nothing about its own threads was asked for:
-//! name, stack size, handlers and spawn handlers all promise that what is
-//! installed runs on *those* threads. A caller with little stack left is sent
-//! to them as well.
+//! The global pool alone lends its seat: what a program installs in a pool of
+//! its own runs on *that* pool's threads. And only if nothing about its threads
+//! was asked for: name, stack size, handlers and spawn handlers all promise the
+//! same. A caller with little stack left is sent to them as well.
 
 use crate::registry::Registry;
 use crate::seat::Seat;

@@ -42,10 +42,13 @@ pub(crate) fn global() -> &'static Arc<Registry> {
 #[cold]
 fn build_default() -> &'static Arc<Registry> {
     let built = build_global_by(|| {
-        Registry::new(ThreadPoolBuilder::new()).or_else(|error| {
+        Registry::new(ThreadPoolBuilder::new(), true).or_else(|error| {
             match error.is_unsupported() && Seat::current().is_none() {
                 // A system without threads: this one does it all.
-                true => Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread()),
+                true => Registry::new(
+                    ThreadPoolBuilder::new().num_threads(1).use_current_thread(),
+                    true,
+                ),
                 false => Err(error),
             }
         })
@@ -60,7 +63,7 @@ fn build_default() -> &'static Arc<Registry> {
 pub(crate) fn init_global<S: ThreadSpawn>(
     builder: ThreadPoolBuilder<S>,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
-    build_global_by(|| Registry::new(builder))
+    build_global_by(|| Registry::new(builder, true))
         .unwrap_or_else(|| Err(ThreadPoolBuildError::already_initialized()))
         .map(|()| global())
 }
@@ -80,8 +83,11 @@ fn build_global_by(
 }
 
 impl Registry {
+    /// `lends`: callers from outside may take seat 0, if nothing was asked for
+    /// that only the pool's own threads have.
     pub(crate) fn new<S: ThreadSpawn>(
         mut builder: ThreadPoolBuilder<S>,
+        lends: bool,
     ) -> Result<Arc<Registry>, ThreadPoolBuildError> {
         let threads = builder.threads();
         let deques = (0..threads).map(|_| match builder.breadth_first {
@@ -89,7 +95,7 @@ impl Registry {
             false => Worker::new_lifo(),
         });
         let deques: Vec<_> = deques.collect();
-        let lends = S::PLAIN && builder.is_plain();
+        let lends = lends && S::PLAIN && builder.is_plain();
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
         let handlers = builder.take_handlers();
         let registry = Arc::new_cyclic(|weak| Registry {
@@ -110,9 +116,13 @@ impl Registry {
         if lends {
             registry.seats[0].bell.vacate(&registry.sleepers);
         }
-        let spawned = (0..threads).try_for_each(|index| {
+        // Threads that were made end if a later one fails, or a closure of the
+        // program's panics.
+        let unfinished = Unfinished(&registry);
+        for index in 0..threads {
             if index == 0 && builder.use_current_thread {
-                return registry.seat_current_thread();
+                registry.seat_current_thread()?;
+                continue;
             }
             let thread = crate::worker::ThreadBuilder::new(
                 builder.name_of(index),
@@ -120,15 +130,10 @@ impl Registry {
                 Arc::clone(&registry),
                 index,
             );
-            builder.spawn_handler.spawn(thread).map_err(ThreadPoolBuildError::io)
-        });
-        match spawned {
-            Ok(()) => Ok(registry),
-            Err(error) => {
-                registry.release();
-                Err(error)
-            }
+            builder.spawn_handler.spawn(thread).map_err(ThreadPoolBuildError::io)?;
         }
+        std::mem::forget(unfinished);
+        Ok(registry)
     }
 
     /// The current thread becomes worker 0, for good.
@@ -373,6 +378,14 @@ impl Registry {
                 std::mem::forget(guard);
             }
         }
+    }
+}
+
+struct Unfinished<'a>(&'a Registry);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.0.release();
     }
 }
 

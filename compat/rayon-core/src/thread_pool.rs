@@ -26,10 +26,8 @@ impl ThreadPool {
         ThreadPool { registry }
     }
 
-    /// Runs `op` inside of this pool: all that it does in parallel is done
-    /// here. It runs on one of the pool's workers; where the pool was built
-    /// with nothing but a thread count and is idle, the calling thread is
-    /// worker 0 for the time. A panic is raised here.
+    /// Runs `op` on one of this pool's workers: all that it does in parallel is
+    /// done here. A panic is raised where this was called.
     ///
     /// A worker of another pool works for its own while it waits, so thread
     /// locals that it has borrowed may be met again.

@@ -27,28 +27,56 @@ fn token() -> usize {
 fn no_two_threads_have_one_index() {
     bounded(|| {
         let pool = pool(3);
-        let holders: Vec<_> = (0..3).map(|_| AtomicUsize::new(0)).collect();
-        let check = |_| {
-            let holder = &holders[current_thread_index().expect("inside of the pool")];
-            match holder.compare_exchange(0, token(), SeqCst, SeqCst) {
-                Ok(_) => {
-                    thread::yield_now();
-                    assert_eq!(holder.swap(0, SeqCst), token());
+        unique(3, &|work| pool.install(work));
+        // The global pool lends a seat to callers.
+        unique(rayon_core::current_num_threads(), &|work| rayon_core::scope(|_| work()));
+    });
+}
+
+fn unique(threads: usize, inside: &(dyn Fn(&(dyn Fn() + Sync)) + Sync)) {
+    let holders: Vec<_> = (0..threads).map(|_| AtomicUsize::new(0)).collect();
+    let check = |_| {
+        let holder = &holders[current_thread_index().expect("inside of the pool")];
+        match holder.compare_exchange(0, token(), SeqCst, SeqCst) {
+            Ok(_) => {
+                thread::yield_now();
+                assert_eq!(holder.swap(0, SeqCst), token());
+            }
+            // A thread may meet itself: it works while it waits.
+            Err(other) => assert_eq!(other, token()),
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    inside(&|| tree(0, 32, &check));
+                    assert_eq!(current_thread_index(), None);
                 }
-                // A thread may meet itself: it works while it waits.
-                Err(other) => assert_eq!(other, token()),
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    for _ in 0..100 {
-                        pool.install(|| tree(0, 32, &check));
-                        assert_eq!(current_thread_index(), None);
-                    }
-                });
-            }
-        });
+            });
+        }
+    });
+}
+
+#[test]
+fn the_lent_seat_is_left_in_order() {
+    bounded(|| {
+        let caller = thread::current().id();
+        let mut lent = 0;
+        for _ in 0..100 {
+            // What is left behind on the seat runs, though nobody waits.
+            let (done, wait) = channel();
+            lent += usize::from(rayon_core::scope(|_| {
+                rayon_core::spawn(move || done.send(current_thread_index()).unwrap());
+                thread::current().id() == caller
+            }));
+            assert!(wait.recv().unwrap().is_some());
+            let all = rayon_core::broadcast(|context| context.index());
+            assert!(all.into_iter().eq(0..rayon_core::current_num_threads()));
+        }
+        assert!(lent > 0, "somebody took the seat");
+        let pool = pool(2);
+        assert!(pool.install(|| thread::current().id() != caller));
     });
 }
 
