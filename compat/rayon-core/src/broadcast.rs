@@ -2,6 +2,7 @@
 
 use crate::count_latch::CountLatch;
 use crate::job::StackJob;
+use crate::lease::Lease;
 use crate::registry::Registry;
 use crate::seat::Seat;
 use crate::spawn;
@@ -49,6 +50,11 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
+    // Seat 0's part is the caller's own, where it may have the seat.
+    let _lease = match Seat::current() {
+        Some(_) => None,
+        None => Lease::take(registry),
+    };
     let owner = Seat::current();
     let latch = CountLatch::new(registry.num_threads(), owner);
     let run = |_| BroadcastContext::with(&op);

@@ -201,7 +201,7 @@ fn the_current_thread_as_worker_0() {
             let indices = pool.broadcast(|context| context.index());
             assert_eq!(indices, [0, 1]);
             let again = ThreadPoolBuilder::new().use_current_thread().build();
-            let text = again.err().expect("it is in a pool").to_string();
+            let text = again.expect_err("it is in a pool").to_string();
             assert_eq!(text, "The current thread is already part of another thread pool.");
         })
         .join()

@@ -240,6 +240,6 @@ fn a_thread_that_cannot_be_made_is_an_error() {
                 Ok(())
             })
             .build();
-        assert_eq!(result.err().expect("it failed").to_string(), "no more");
+        assert_eq!(result.expect_err("it failed").to_string(), "no more");
     });
 }
