@@ -1,0 +1,97 @@
+//! What a waiting thread waits for.
+//!
+//! A latch usually lies on the stack of whoever waits for it, so it may be gone
+//! as soon as it is set: `set` takes a pointer, and reads all that it needs
+//! before the one access that sets it.
+
+use crate::sync::{lock, AtomicUsize, Condvar, Mutex, Ordering};
+
+/// Something that is set once.
+pub(crate) trait Latch {
+    /// Sets it and wakes who waits.
+    ///
+    /// # Safety
+    /// `this` is alive until the moment it is set.
+    unsafe fn set(this: *const Self);
+}
+
+const UNSET: usize = 0;
+const DOZING: usize = 1;
+const SET: usize = 2;
+
+/// The state of a latch that a worker waits for while it does other work.
+#[derive(Debug)]
+pub(crate) struct Flag(AtomicUsize);
+
+impl Flag {
+    pub(crate) fn new() -> Self {
+        Flag(AtomicUsize::new(UNSET))
+    }
+
+    /// Acquire: what was done before it was set.
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire) == SET
+    }
+
+    /// The waiter is about to sleep: whoever sets the flag must wake it. False
+    /// if it is set.
+    pub(crate) fn doze(&self) -> bool {
+        self.0.compare_exchange(UNSET, DOZING, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// The waiter is awake again.
+    pub(crate) fn rise(&self) {
+        // If it fails the flag is set, which the waiter sees by `is_set`.
+        let _ = self.0.compare_exchange(DOZING, UNSET, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// True if the waiter must be woken. Release: the work that was waited
+    /// for. The flag may be gone when this returns.
+    ///
+    /// # Safety
+    /// `this` is alive until the exchange.
+    #[inline]
+    pub(crate) unsafe fn set(this: *const Flag) -> bool {
+        // SAFETY: alive, by the caller's promise; not used after the exchange.
+        unsafe { (*this).0.swap(SET, Ordering::AcqRel) == DOZING }
+    }
+}
+
+/// For threads that are nobody's worker: they block.
+pub(crate) struct LockLatch {
+    set: Mutex<bool>,
+    bell: Condvar,
+}
+
+impl LockLatch {
+    pub(crate) fn new() -> Self {
+        LockLatch { set: Mutex::new(false), bell: Condvar::new() }
+    }
+
+    pub(crate) fn wait(&self) {
+        let mut set = lock(&self.set);
+        while !*set {
+            set = self.bell.wait(set).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    }
+}
+
+impl Latch for LockLatch {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: the waiter leaves only when it has the lock and sees `true`,
+        // so the latch is alive until the guard is dropped; the bell is rung
+        // under the lock for the same reason.
+        let this = unsafe { &*this };
+        let mut set = lock(&this.set);
+        *set = true;
+        this.bell.notify_all();
+    }
+}
+
+impl<L: Latch> Latch for &L {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: as for the latch that is referred to.
+        unsafe { L::set(*this) }
+    }
+}
