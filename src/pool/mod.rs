@@ -260,5 +260,7 @@ impl Drop for Pool {
             // out all the same is not dropped, since that may panic too.
             let _ = worker.join().map_err(std::mem::forget);
         }
+        // A worker may have fitted the width to the CPUs just now.
+        self.team.set_most(1);
     }
 }

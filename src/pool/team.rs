@@ -410,7 +410,7 @@ impl Team {
 
     /// Sends the workers home; the threads end soon after.
     pub(crate) fn stop(&self) {
-        self.set_active(1);
+        self.set_most(1);
         self.gates.iter().for_each(Gate::stop);
         self.sleepers.wake_all(&self.workers);
     }
