@@ -6,7 +6,7 @@ use crate::partition::Weights;
 use crate::policy::spin::SpinWindow;
 use crate::policy::Policies;
 use crate::sync::{Instant, Mutex};
-use crate::topology::{Quota, Settings, Topology, Usable, Watch, Width};
+use crate::topology::{caller_has, CpuSet, Quota, Settings, Topology, Usable, Watch, Width};
 use log::Level;
 use std::time::Duration;
 
@@ -116,7 +116,11 @@ impl Plan {
             }
             None => Vec::new(),
         };
+        // Who has inherited the process's mask keeps it: the process may get another
+        // one before the worker runs.
+        let inherits = |mask: &&CpuSet| self.system.is_some() && caller_has(mask);
         let mask = self.topology.mask.iter().filter(|_| crate::sys::BINDS_TO_SETS);
+        let mask = mask.filter(|mask| !inherits(mask));
         let process = mask.flat_map(|mask| mask.iter()).collect();
         Binding { process, own, real: self.system.is_some() }
     }

@@ -133,12 +133,24 @@ fn detect(parallelism: usize) -> Topology {
     linux::read(Path::new("/"), &masks(), Some(parallelism))
 }
 
+/// Whether the calling thread's mask is this one.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn caller_has(mask: &CpuSet) -> bool {
+    masks().caller == *mask
+}
+
 /// The masks of this moment.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn masks() -> affinity::Masks {
     let set = CpuSet::from_words;
     let [main, start, worker, caller] = crate::sys::masks().map(set);
     affinity::Masks { main, start, worker, caller }
+}
+
+/// Threads take no mask from their creator elsewhere, or none is known.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn caller_has(_: &CpuSet) -> bool {
+    true
 }
 
 #[cfg(target_vendor = "apple")]
