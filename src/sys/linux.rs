@@ -145,9 +145,15 @@ fn read_at_once<'a>(path: &std::ffi::CStr, buffer: &'a mut [u8]) -> &'a [u8] {
 #[inline(always)]
 pub(crate) fn thread_number() -> u32 {
     use std::cell::Cell;
-    thread_local! {
-        static NUMBER: Cell<u32> = const { Cell::new(0) };
+
+    // It is const, which clippy does not see on Android.
+    #[allow(clippy::missing_const_for_thread_local)]
+    mod local {
+        std::thread_local! {
+            pub(super) static NUMBER: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+        }
     }
+    use local::NUMBER;
 
     #[cold]
     fn ask() -> u32 {

@@ -2,6 +2,8 @@
 //! one instruction, by assembly, since its intrinsic is not stable. Without the
 //! extension the portable kernels do, compiled for NEON.
 
+#![allow(clippy::needless_range_loop, reason = "groups number several arrays")]
+
 use super::super::input::{Block256, Block32};
 use super::super::unpack::scales_and_minima;
 use super::isa::{Element, Isa, LANES};
