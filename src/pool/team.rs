@@ -4,6 +4,7 @@
 use super::backoff::Relax;
 use super::caller_lock::CallerLock;
 use super::caller_state::CallerState;
+use super::failpoint::{planted, Fault};
 use super::gate::{Epoch, Gate, Word, MAX_WIDTH};
 use super::job::{ErasedJob, JobHeader};
 use super::panics::Panics;
@@ -308,11 +309,8 @@ impl Team {
     fn gates_of(&self, width: usize) -> &[Gate] {
         let workers = width - 1;
         let gates = if self.group == 1 { workers } else { workers.div_ceil(self.group) };
-        &self.gates[..gates
-            - usize::from(
-                super::failpoint::planted(super::failpoint::Fault::LastGateUnpublished)
-                    && gates > 1,
-            )]
+        let missed = planted(Fault::LastGateUnpublished) && gates > 1;
+        &self.gates[..gates - usize::from(missed)]
     }
 
     /// Starts fetching what `publish` will write.

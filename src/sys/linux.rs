@@ -90,10 +90,8 @@ static UNBOUND: StaticU32 = StaticU32::new(0);
 
 /// The calling worker is not going to be bound: its mask is the process's.
 pub(crate) fn note_unbound_worker() {
-    // SAFETY: `gettid` always succeeds.
-    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
     // Relaxed: a number to ask the kernel with.
-    UNBOUND.store(thread as u32, Ordering::Relaxed);
+    UNBOUND.store(thread_number(), Ordering::Relaxed);
 }
 
 /// Affinity masks as 64-bit words, empty if unknown: of the main thread, of the
