@@ -10,8 +10,8 @@ mod dots;
 mod support;
 
 use dots::ENGINES;
-use rowpool::gemv::{self, Format, Input, Matrix};
 use rowpool::Pool;
+use rowpool_gemv::{self as gemv, Format, Input, Matrix};
 use std::hint::black_box;
 use support::stats::median;
 

@@ -67,11 +67,6 @@ pub(crate) fn policies(lookup: impl Lookup, unknown: impl FnMut(&str)) -> Polici
     Policies::ALL.without_named(&names.to_string_lossy(), unknown)
 }
 
-/// The name of the GEMV's kernels that `ROWPOOL_KERNELS` wishes for.
-pub(crate) fn kernels(lookup: impl Lookup) -> Option<String> {
-    Some(lookup("ROWPOOL_KERNELS")?.to_str()?.trim().to_ascii_lowercase())
-}
-
 #[cfg(test)]
 #[path = "../tests/unit/config.rs"]
 mod tests;

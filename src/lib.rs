@@ -26,7 +26,7 @@
 //! [`num_threads`]: Pool::num_threads
 //! [`active_width`]: Pool::active_width
 //! [`reason`]: Pool::reason
-//! [`gemv`]: gemv
+//! [`rowpool-gemv`]: https://docs.rs/rowpool-gemv
 //! [`global`]: global()
 //! [`topology`]: topology
 //! [`threads`]: threads
@@ -45,7 +45,6 @@
 pub mod rayon;
 
 pub mod cpu_pool;
-pub mod gemv;
 pub mod par;
 pub mod threads;
 

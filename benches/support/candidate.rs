@@ -75,9 +75,9 @@ impl<P: Pool> Pool for Stepped<P> {
     }
 }
 
-/// The token by `rowpool::gemv`.
+/// The token by `rowpool_gemv`.
 pub const GEMV: Candidate =
-    candidate!("rowpool::gemv", |threads| Stepped(rowpool(threads), |pool, token| token
+    candidate!("rowpool_gemv", |threads| Stepped(rowpool(threads), |pool, token| token
         .by_gemv(pool)));
 /// One region for the whole token, in which each thread does its rows of all the
 /// matrices: what no pool can beat.

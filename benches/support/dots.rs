@@ -4,7 +4,7 @@
 
 use candle_core::quantized::k_quants::*;
 use half::{bf16, f16};
-use rowpool::gemv::Format;
+use rowpool_gemv::Format;
 use std::ffi::{c_int, c_void, CString};
 
 /// The dot of a row's bytes with an input that is rounded already.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use rowpool::gemv::Format;
+use rowpool_gemv::Format;
 
 use crate::header::Tensor;
 use crate::model::Matrix;

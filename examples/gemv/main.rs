@@ -31,8 +31,8 @@ use gguf::{one_line, File};
 use memory::is_run;
 use model::{Matrix, Source};
 use report::Report;
-use rowpool::gemv::Format;
 use rowpool::Pool;
+use rowpool_gemv::Format;
 use run::Run;
 use step::Step;
 

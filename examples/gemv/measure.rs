@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use rowpool::gemv::Input;
 use rowpool::Pool;
+use rowpool_gemv::Input;
 
 use crate::step::{Sample, Step, Work};
 

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use rowpool::gemv::Format;
 use rowpool::Pool;
+use rowpool_gemv::Format;
 
 use crate::gguf::File;
 use crate::weights::seeded;

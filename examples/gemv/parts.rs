@@ -167,7 +167,7 @@ pub fn size(tensor: &Tensor) -> Option<u64> {
     if tensor.dims.contains(&0) {
         return Some(0);
     }
-    if !cols.is_multiple_of(kind.block) {
+    if cols % kind.block != 0 {
         return None;
     }
     let row = (cols / kind.block).checked_mul(kind.bytes)?;
@@ -178,7 +178,7 @@ pub fn size(tensor: &Tensor) -> Option<u64> {
 /// known. It lies within the file then.
 pub fn place(part: &Part, tensor: &Tensor) -> Result<(u64, Option<u64>), String> {
     let &Part { alignment, data, len, .. } = part;
-    if !tensor.offset.is_multiple_of(alignment) {
+    if tensor.offset % alignment != 0 {
         let offset = tensor.offset;
         return Err(format!(
             "tensor {}: its offset, {offset}, is no multiple of the alignment, {alignment}",

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use rowpool::gemv::kernels;
 use rowpool::topology::{Settings, Topology, Width};
 use rowpool::Pool;
+use rowpool_gemv::kernels;
 use serde_json::{json, Map, Value};
 
 use crate::list::weights;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use rowpool::gemv::Format;
+use rowpool_gemv::Format;
 use serde_json::{json, Map, Value};
 
 use crate::measure::{median, Samples};

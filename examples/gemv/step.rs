@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::time::Instant;
 
-use rowpool::gemv::{self, Format, Input};
 use rowpool::Pool;
+use rowpool_gemv::{self as gemv, Format, Input};
 
 use crate::model::{Matrix, Source};
 use crate::read::read;

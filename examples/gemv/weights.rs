@@ -1,7 +1,7 @@
 //! Made-up weights and inputs.
 
-use rowpool::gemv::{quantize_q8_0, Format};
 use rowpool::Pool;
+use rowpool_gemv::{quantize_q8_0, Format};
 
 use crate::model::Matrix;
 

@@ -15,12 +15,12 @@ impl Pool {
     /// other callers' regions.
     ///
     /// A step is any region that the calling thread opens on this pool in `f`,
-    /// by whichever shape, by [`gemv`](crate::gemv), and, on the process-wide
-    /// pool, by [`par`](crate::par) or [`threads`](crate::threads) too. It ends
-    /// before its call returns, as always: there is a barrier between any two
-    /// steps, and what stands between them runs on the calling thread. Owners
-    /// that are late in a step are helped, results are bitwise those of
-    /// regions by themselves, and regions inside of a step run inline.
+    /// by whichever shape, and, on the process-wide pool, by [`par`](crate::par)
+    /// or [`threads`](crate::threads) too. It ends before its call returns, as
+    /// always: there is a barrier between any two steps, and what stands between
+    /// them runs on the calling thread. Owners that are late in a step are helped,
+    /// results are bitwise those of regions by themselves, and regions inside of
+    /// a step run inline.
     ///
     /// Other callers wait until `f` returns, but not for ever: who has waited
     /// for 20 ms is let between two steps. Wrap a layer or a token, not a

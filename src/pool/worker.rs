@@ -83,7 +83,7 @@ impl Team {
                             self.step_away(gate, worker, &mut between);
                         }
                         slots = slots.wrapping_add(1);
-                        if slots.is_multiple_of(REFRESH_SLOTS) {
+                        if slots % REFRESH_SLOTS == 0 {
                             // Where regions come so fast that nobody parks.
                             self.refresh(Duration::ZERO);
                         }

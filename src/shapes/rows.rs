@@ -31,7 +31,7 @@ shape! {
     /// pool.for_each_row(&mut [0; 5], |_, _| calls.set(calls.get() + 1));
     /// ```
     pub fn for_each_row<T: Send>(&self, rows: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
-        self.for_each_part(rows, move |first, part| {
+        self.parts_of(self.ops(rows.len()), rows, move |first, part| {
             (first..first + part.len()).zip(part).for_each(|(row, out)| f(row, out));
         });
     }
@@ -44,17 +44,7 @@ shape! {
 
 impl Pool {
     /// Calls `f(first, part)` with the part of `rows` of each slot that has
-    /// rows: for kernels that take many rows at once.
-    #[inline(always)]
-    pub(crate) fn for_each_part<T: Send>(
-        &self,
-        rows: &mut [T],
-        f: impl Fn(usize, &mut [T]) + Sync,
-    ) {
-        self.parts_of(self.ops(rows.len()), rows, f);
-    }
-
-    /// The same where all rows are `work` together.
+    /// rows, where all rows are `work` together.
     #[inline(always)]
     pub(super) fn parts_of<T: Send>(
         &self,

@@ -1,7 +1,7 @@
 //! Half precision against the crate `half`: every half, and where f32 are rounded.
 
 use half::f16;
-use rowpool::gemv::{f16_to_f32, f32_to_f16};
+use rowpool_gemv::{f16_to_f32, f32_to_f16};
 
 #[test]
 fn every_half_has_its_value_and_comes_back() {

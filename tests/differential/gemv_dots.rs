@@ -1,11 +1,11 @@
-//! `rowpool::gemv` against the row dots of ferrox-quant, candle and, where
+//! `rowpool_gemv` against the row dots of ferrox-quant, candle and, where
 //! `GGML_CPU_LIB` names its library, ggml, on the same bytes.
 
 #[path = "../../benches/support/dots.rs"]
 mod dots;
 
-use rowpool::gemv::{self, Format, Input, Matrix};
 use rowpool::Pool;
+use rowpool_gemv::{self as gemv, Format, Input, Matrix};
 
 /// xorshift64*.
 struct Random(u64);

@@ -1,8 +1,8 @@
 //! The example's weights: in which order a file's matrices come, what is made
 //! up, and how much of a model fits.
 
-use rowpool::gemv::{quantize_q8_0, Format};
 use rowpool::Pool;
+use rowpool_gemv::{quantize_q8_0, Format};
 
 use crate::blocks::Random;
 use crate::gguf::File;

@@ -159,7 +159,7 @@ fn json_has_what_it_promises() {
     let report = Temp::new("json.gguf", &writer::llama().bytes()).json(&[]);
     assert!(number(&report, "width") >= 1.0);
     assert!(!report["reason"].as_str().unwrap().is_empty());
-    assert_eq!(report["kernels"], rowpool::gemv::kernels());
+    assert_eq!(report["kernels"], rowpool_gemv::kernels());
     assert_eq!((&report["bitwise_equal"], &report["weights"]), (&true.into(), &"mapped".into()));
     let left_out = &report["left_out"][0];
     assert_eq!(left_out["name"], "blk.0.ffn_gate.weight");

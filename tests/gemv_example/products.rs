@@ -1,8 +1,8 @@
 //! What the example computes from a file, against the values of the bytes that
 //! were written.
 
-use rowpool::gemv::Input;
 use rowpool::Pool;
+use rowpool_gemv::Input;
 
 use crate::blocks::{self, Random};
 use crate::gguf::File;

@@ -1,25 +1,25 @@
 //! What the bytes of a block mean, plainly: the integers of each format, and
 //! the values that they stand for. `block_q8_0` to `block_q6_K` of ggml-common.h.
 
-use super::f16::f16_to_f32;
-use super::Format;
+use crate::f16::f16_to_f32;
+use crate::Format;
 
 /// The half precision number at the front of `bytes`.
 #[inline(always)]
-pub(super) fn half(bytes: &[u8]) -> f32 {
+pub(crate) fn half(bytes: &[u8]) -> f32 {
     f16_to_f32(u16::from_le_bytes([bytes[0], bytes[1]]))
 }
 
 /// The upper half of a single precision number.
 #[inline(always)]
-pub(super) fn bf16_to_f32(bits: u16) -> f32 {
+pub(crate) fn bf16_to_f32(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
 /// Q4_0, behind its scale: the low halves of 16 bytes, then the high ones; less
 /// 8 is what they stand for.
 #[inline(always)]
-pub(super) fn q4_0(block: &[u8; 18]) -> [i8; 32] {
+pub(crate) fn q4_0(block: &[u8; 18]) -> [i8; 32] {
     let mut q = [0; 32];
     for i in 0..16 {
         q[i] = (block[2 + i] & 15) as i8;
@@ -32,7 +32,7 @@ pub(super) fn q4_0(block: &[u8; 18]) -> [i8; 32] {
 /// the first four have a byte of their own, whose upper 2 bits are the upper
 /// bits of the last four.
 #[inline(always)]
-pub(super) fn scales_and_minima(packed: &[u8; 12]) -> ([u8; 8], [u8; 8]) {
+pub(crate) fn scales_and_minima(packed: &[u8; 12]) -> ([u8; 8], [u8; 8]) {
     let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = *packed;
     let a = u32::from_le_bytes([a0, a1, a2, a3]);
     let b = u32::from_le_bytes([b0, b1, b2, b3]);
@@ -47,7 +47,7 @@ pub(super) fn scales_and_minima(packed: &[u8; 12]) -> ([u8; 8], [u8; 8]) {
 /// Q4_K's or Q5_K's values, 0 to 31. Groups of 32 share 32 bytes in pairs: the
 /// low halves, then the high ones. Bit `g` of a byte of `high` is group `g`'s.
 #[inline(always)]
-pub(super) fn q4_k(low: &[u8; 128], high: Option<&[u8; 32]>) -> [i8; 256] {
+pub(crate) fn q4_k(low: &[u8; 128], high: Option<&[u8; 32]>) -> [i8; 256] {
     let mut q = [0; 256];
     for group in 0..8 {
         for i in 0..32 {
@@ -63,7 +63,7 @@ pub(super) fn q4_k(low: &[u8; 128], high: Option<&[u8; 32]>) -> [i8; 256] {
 /// `g` of 32 has its lower 4 bits in the low or high halves of 32 of 64 bytes,
 /// and its upper 2 at bit `2 g` of 32 more.
 #[inline(always)]
-pub(super) fn q6_k(low: &[u8; 128], high: &[u8; 64]) -> [i8; 256] {
+pub(crate) fn q6_k(low: &[u8; 128], high: &[u8; 64]) -> [i8; 256] {
     let mut q = [0; 256];
     for group in 0..8 {
         let (half, group) = (group / 4, group % 4);
@@ -78,7 +78,7 @@ pub(super) fn q6_k(low: &[u8; 128], high: &[u8; 64]) -> [i8; 256] {
 
 /// The fields of a Q4_K or Q5_K block behind `d` and `dmin`.
 #[inline(always)]
-pub(super) fn q4_k_fields(block: &[u8]) -> (&[u8; 12], Option<&[u8; 32]>, &[u8; 128]) {
+pub(crate) fn q4_k_fields(block: &[u8]) -> (&[u8; 12], Option<&[u8; 32]>, &[u8; 128]) {
     let (packed, rest) = block[4..].split_first_chunk().expect("12 bytes of scales");
     let (high, low) = match rest.split_first_chunk() {
         Some((high, low)) if block.len() == 176 => (Some(high), low),
@@ -88,7 +88,7 @@ pub(super) fn q4_k_fields(block: &[u8]) -> (&[u8; 12], Option<&[u8; 32]>, &[u8; 
 }
 
 /// The values of one block, as ggml's `dequantize_row` functions compute them.
-pub(super) fn values(format: Format, block: &[u8], values: &mut [f32]) {
+pub(crate) fn values(format: Format, block: &[u8], values: &mut [f32]) {
     let bits = || u16::from_le_bytes([block[0], block[1]]);
     match format {
         Format::F32 => values[0] = f32::from_le_bytes(block.try_into().expect("4 bytes")),

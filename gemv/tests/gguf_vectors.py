@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Blocks of random fields and what PyPI's gguf dequantises them to, as read by
-tests/gemv.rs: format, bytes, values, in hexadecimal.
+gemv/tests/gemv.rs: format, bytes, values, in hexadecimal.
 
-    pip install gguf numpy && python3 tests/gguf_vectors.py > tests/gguf_vectors.txt
+    pip install gguf numpy && python3 gemv/tests/gguf_vectors.py > gemv/tests/gguf_vectors.txt
 """
 import gguf, numpy as np
 from gguf import GGMLQuantizationType as T

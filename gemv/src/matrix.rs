@@ -1,18 +1,18 @@
 //! Weights where they lie.
 
-use super::{unpack, Format, ShapeError};
+use crate::{unpack, Format, ShapeError};
 
 /// A row-major matrix over the bytes of a tensor as a GGUF file holds them
 /// (little-endian), at any address: a part of a memory map will do.
 ///
 /// ```
-/// use rowpool::gemv::{Format, Matrix};
+/// use rowpool_gemv::{Format, Matrix};
 /// let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|w| w.to_le_bytes()).collect();
 /// let matrix = Matrix::new(Format::F32, 2, 2, &bytes)?;
 /// let mut row = [0.0; 2];
 /// matrix.dequantize(1, &mut row)?;
 /// assert_eq!(row, [3.0, 4.0]);
-/// # Ok::<(), rowpool::gemv::ShapeError>(())
+/// # Ok::<(), rowpool_gemv::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'w> {
@@ -31,7 +31,7 @@ impl<'w> Matrix<'w> {
     /// [`ShapeError::Overflow`] if that is more than a `usize` counts.
     ///
     /// ```
-    /// use rowpool::gemv::{Format, Matrix};
+    /// use rowpool_gemv::{Format, Matrix};
     /// assert!(Matrix::new(Format::Q8_0, 3, 64, &[0; 3 * 2 * 34]).is_ok());
     /// assert!(Matrix::new(Format::Q8_0, 3, 64, &[0; 3 * 2 * 32]).is_err());
     /// ```
@@ -49,20 +49,20 @@ impl<'w> Matrix<'w> {
         Ok(Matrix { format, rows, cols, bytes })
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    pub(super) fn cols(&self) -> usize {
+    pub(crate) fn cols(&self) -> usize {
         self.cols
     }
 
-    pub(super) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> Format {
         self.format
     }
 
     /// The bytes of `rows` rows from `first` on.
-    pub(super) fn part(&self, first: usize, rows: usize) -> &'w [u8] {
+    pub(crate) fn part(&self, first: usize, rows: usize) -> &'w [u8] {
         // The bytes are whole rows; no rows have no length of a row.
         let row = self.bytes.len() / self.rows.max(1);
         &self.bytes[first * row..][..rows * row]
@@ -77,12 +77,12 @@ impl<'w> Matrix<'w> {
     /// If there is no such row.
     ///
     /// ```
-    /// use rowpool::gemv::{Format, Matrix};
+    /// use rowpool_gemv::{Format, Matrix};
     /// let bytes = [0x80, 0x3f, 0x40, 0xc0]; // 1 and -3 as BF16
     /// let mut row = [0.0];
     /// Matrix::new(Format::BF16, 2, 1, &bytes)?.dequantize(1, &mut row)?;
     /// assert_eq!(row, [-3.0]);
-    /// # Ok::<(), rowpool::gemv::ShapeError>(())
+    /// # Ok::<(), rowpool_gemv::ShapeError>(())
     /// ```
     pub fn dequantize(&self, row: usize, values: &mut [f32]) -> Result<(), ShapeError> {
         assert!(row < self.rows, "row {row} of {}", self.rows);

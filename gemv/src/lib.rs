@@ -3,7 +3,7 @@
 //! gives them. For engines without kernels of their own.
 //!
 //! ```
-//! use rowpool::gemv::{self, Format, Input, Matrix};
+//! use rowpool_gemv::{self as gemv, Format, Input, Matrix};
 //!
 //! let pool = rowpool::Pool::new(2)?;
 //! let (rows, cols) = (192, 576);
@@ -31,6 +31,8 @@
 //! takes part in NaN or infinite, never a panic. A NaN is a NaN everywhere; its
 //! sign and payload are not specified, and differ between widths and kernels.
 
+#![deny(unsafe_op_in_unsafe_fn, missing_docs, clippy::undocumented_unsafe_blocks)]
+
 mod f16;
 mod format;
 mod input;
@@ -38,7 +40,7 @@ mod kernel;
 mod matrix;
 mod unpack;
 
-use crate::Pool;
+use rowpool::{Pool, Rows};
 
 pub use f16::{f16_to_f32, f32_to_f16};
 pub use format::{Format, ShapeError};
@@ -54,7 +56,7 @@ pub use matrix::Matrix;
 /// [`ShapeError::Output`] unless `y` has one for each row.
 ///
 /// ```
-/// use rowpool::gemv::{self, Format, Input, Matrix};
+/// use rowpool_gemv::{self as gemv, Format, Input, Matrix};
 /// let pool = rowpool::Pool::new(2)?;
 /// let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|w| w.to_le_bytes()).collect();
 /// let mut y = [0.0; 2];
@@ -74,7 +76,9 @@ pub fn mul(
     }
     x.prepare(matrix.format())?;
     let x = x.parts(matrix.format(), matrix.cols())?;
-    pool.with_work(matrix.cols().saturating_mul(OPS)).for_each_part(y, |first, y| {
+    let pool = pool.with_work(matrix.cols().saturating_mul(OPS));
+    // The rows of a slot in one piece, for kernels that take many at once.
+    pool.rows_of(&mut [Rows::new(y)], |_, first, y| {
         kernel::chosen().product(matrix.format(), matrix.part(first, y.len()), x, y);
     });
     Ok(())
@@ -89,7 +93,7 @@ pub fn mul(
 /// [`ShapeError::Output`] if `y` is longer than there are rows from `first` on.
 ///
 /// ```
-/// use rowpool::gemv::{self, Format, Input, Matrix};
+/// use rowpool_gemv::{self as gemv, Format, Input, Matrix};
 /// let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|w| w.to_le_bytes()).collect();
 /// let mut y = [0.0];
 /// let matrix = Matrix::new(Format::F32, 2, 2, &bytes)?;
@@ -119,12 +123,12 @@ pub fn mul_rows(
 /// absent.
 ///
 /// ```
-/// println!("kernels: {}", rowpool::gemv::kernels());
+/// println!("kernels: {}", rowpool_gemv::kernels());
 /// ```
 #[must_use]
 pub fn kernels() -> &'static str {
     kernel::chosen().name
 }
 
-/// A multiply-add here in the pool's (`OPS_PER_NS`).
+/// A multiply-add here in those of [`Pool::with_work`], which are of kernels in cache.
 const OPS: usize = 2;

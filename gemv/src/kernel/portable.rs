@@ -1,10 +1,10 @@
 //! Plain Rust for the target that it is compiled for, and the reference of all
 //! others: values as `unpack` has them, multiplied and added.
 
-use super::super::f16::f16_to_f32;
-use super::super::input::{Block256, Block32};
-use super::super::unpack::{q4_0, q4_k, q4_k_fields, q6_k, scales_and_minima};
-use super::isa::{Element, Isa, AHEAD, LANES};
+use super::isa::{fetch, Element, Isa, AHEAD, LANES};
+use crate::f16::f16_to_f32;
+use crate::input::{Block256, Block32};
+use crate::unpack::{q4_0, q4_k, q4_k_fields, q6_k, scales_and_minima};
 
 pub(super) struct Portable;
 
@@ -107,7 +107,7 @@ pub(super) fn segment<I: Isa, E: Element>(sums: &mut [f32; LANES], w: &[u8], x: 
     let mut lanes = *sums;
     for (w, x) in w.chunks_exact(LANES * E::BYTES).zip(x.chunks_exact(LANES)) {
         for line in 0..LANES * E::BYTES / 64 {
-            crate::sys::prefetch::for_reading(w.as_ptr().wrapping_add(AHEAD + 64 * line));
+            fetch(w.as_ptr().wrapping_add(AHEAD + 64 * line));
         }
         for (i, w) in w.chunks_exact(8 * E::BYTES).enumerate() {
             let w = E::eight::<I>(w);

@@ -1,8 +1,8 @@
 //! Every kernel that this CPU has gives the portable one's bits: on random
 //! blocks and at the edges. Compiled into the library, where it can ask for each.
 
-use super::super::{Input, Matrix};
 use super::*;
+use crate::{Input, Matrix};
 
 /// xorshift64*.
 struct Random(u64);

@@ -1,15 +1,33 @@
 //! What an instruction set does in its own way: integers, which are exact, and the
 //! products of floats that lie beside each other.
 
-use super::super::f16::f16_to_f32;
-use super::super::input::{Block256, Block32};
-use super::super::unpack::bf16_to_f32;
+use crate::f16::f16_to_f32;
+use crate::input::{Block256, Block32};
+use crate::unpack::bf16_to_f32;
 
 /// Sums of a row of floats: keep the adders busy at any vector width.
 pub(super) const LANES: usize = 32;
 /// How far ahead of its use a stream is asked for. The CPU does so by itself, but
 /// not across pages: without, the formats reach 0.8 of the reading speed.
 pub(super) const AHEAD: usize = 1024;
+
+/// Starts fetching the line of `place`, where the CPU can be told.
+#[inline(always)]
+pub(super) fn fetch(place: *const u8) {
+    // SAFETY: a prefetch is a hint: it changes no value and raises no fault.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) place, options(nostack, readonly, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = place;
+}
 
 /// The exact part of the products, for `R` rows at once.
 pub(super) trait Isa {

@@ -1,12 +1,13 @@
-//! `rowpool::gemv`: values against other code and against f64, bitwise equality
+//! `rowpool_gemv`: values against other code and against f64, bitwise equality
 //! at every width, shapes that do not fit, and numbers that are none.
 
 #[macro_use]
+#[path = "../../tests/common/mod.rs"]
 mod common;
 
 use common::Isolated;
-use rowpool::gemv::{self, Format, Input, Matrix, ShapeError};
 use rowpool::Pool;
+use rowpool_gemv::{self as gemv, Format, Input, Matrix, ShapeError};
 
 /// xorshift64*.
 struct Random(u64);
@@ -72,7 +73,7 @@ fn floats(text: &str) -> Vec<f32> {
     hex(text).chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
-/// As `tests/gguf_vectors.py` recorded them.
+/// As `gguf_vectors.py` recorded them.
 #[test]
 fn blocks_stand_for_what_pypi_gguf_reads_and_writes() {
     let mut seen = Vec::new();

@@ -4,9 +4,9 @@
 //!
 //! Everything is inlined into functions of `mod.rs` that enable the features.
 
-use super::super::input::{Block256, Block32};
 use super::isa::{Element, Isa, LANES};
 use super::portable::{each, segment};
+use crate::input::{Block256, Block32};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
 

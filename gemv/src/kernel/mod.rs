@@ -12,12 +12,11 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use super::input::{Block256, Block32, X};
-use super::Format;
-use crate::config;
-use crate::sync::{Ordering, StaticPtr};
-use isa::{bits, Element, Isa, AHEAD, BF16, F16, F32, LANES};
+use crate::input::{Block256, Block32, X};
+use crate::Format;
+use isa::{bits, fetch, Element, Isa, AHEAD, BF16, F16, F32, LANES};
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Rows computed together. A core that reads one stream waits for memory at
 /// each page; over eight streams, far apart, these waits overlap. Adjacent rows
@@ -50,14 +49,14 @@ fn usable() -> impl Iterator<Item = &'static Kernels> {
 /// The fastest, or those that `ROWPOOL_KERNELS` names.
 pub(super) fn chosen() -> &'static Kernels {
     // No once-cell: a `fork()` child would wait in it for a parent's thread.
-    static CHOSEN: StaticPtr<Kernels> = StaticPtr::new(std::ptr::null_mut());
+    static CHOSEN: AtomicPtr<Kernels> = AtomicPtr::new(std::ptr::null_mut());
     // Relaxed, both: what it points to was there before any thread.
     // SAFETY: null, or one of `ALL`, which are never written.
     if let Some(chosen) = unsafe { CHOSEN.load(Ordering::Relaxed).as_ref() } {
         return chosen;
     }
-    let wish = config::kernels(config::env);
-    let named = usable().find(|kernels| Some(kernels.name) == wish.as_deref());
+    let wish = std::env::var("ROWPOOL_KERNELS").unwrap_or_default();
+    let named = usable().find(|kernels| kernels.name.eq_ignore_ascii_case(wish.trim()));
     let chosen = named.or(usable().next()).expect("the portable ones are usable");
     CHOSEN.store(std::ptr::from_ref(chosen).cast_mut(), Ordering::Relaxed);
     chosen
@@ -153,7 +152,7 @@ fn next<'w, const R: usize, const N: usize>(rows: &mut [&'w [u8]; R]) -> [&'w [u
     let mut blocks = [&[0; N]; R];
     for (block, row) in blocks.iter_mut().zip(rows) {
         for line in 0..N.div_ceil(64) {
-            crate::sys::prefetch::for_reading(row.as_ptr().wrapping_add(AHEAD + 64 * line));
+            fetch(row.as_ptr().wrapping_add(AHEAD + 64 * line));
         }
         (*block, *row) = row.split_first_chunk().expect("a row has x's blocks");
     }
@@ -262,5 +261,5 @@ impl<I: Isa, E: Element> Rows for Floats<I, E> {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/gemv_kernels.rs"]
+#[path = "../../tests/unit/kernels.rs"]
 mod tests;

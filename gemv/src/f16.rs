@@ -4,7 +4,7 @@
 /// The value of a half precision number, exactly; NaN stays NaN.
 ///
 /// ```
-/// use rowpool::gemv::f16_to_f32;
+/// use rowpool_gemv::f16_to_f32;
 /// assert_eq!(f16_to_f32(0x3c00), 1.0);
 /// assert_eq!(f16_to_f32(0x0001), 2f32.powi(-24)); // the smallest subnormal
 /// assert!(f16_to_f32(0x7e00).is_nan());
@@ -30,7 +30,7 @@ pub fn f16_to_f32(bits: u16) -> f32 {
 /// round. Beyond 65 504 it is infinite from 65 520 on; NaN stays NaN.
 ///
 /// ```
-/// use rowpool::gemv::{f16_to_f32, f32_to_f16};
+/// use rowpool_gemv::{f16_to_f32, f32_to_f16};
 /// assert_eq!(f32_to_f16(1.0), 0x3c00);
 /// assert_eq!(f16_to_f32(f32_to_f16(65519.0)), 65504.0);
 /// assert_eq!(f16_to_f32(f32_to_f16(-65520.0)), f32::NEG_INFINITY);

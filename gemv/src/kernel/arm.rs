@@ -4,10 +4,10 @@
 
 #![allow(clippy::needless_range_loop, reason = "groups number several arrays")]
 
-use super::super::input::{Block256, Block32};
-use super::super::unpack::scales_and_minima;
 use super::isa::{Element, Isa, LANES};
 use super::portable::{each, segment, Portable};
+use crate::input::{Block256, Block32};
+use crate::unpack::scales_and_minima;
 use std::arch::aarch64::*;
 
 pub(super) struct DotProd;

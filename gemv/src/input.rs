@@ -1,29 +1,29 @@
 //! The vector that matrices are multiplied by, rounded as each format wants it.
 
-use super::f16::{f16_to_f32, f32_to_f16};
-use super::{Format, ShapeError};
+use crate::f16::{f16_to_f32, f32_to_f16};
+use crate::{Format, ShapeError};
 
 /// 32 values as ggml's Q8_0: int8 in -127 to 127 and one scale.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Block32 {
-    pub(super) qs: [i8; 32],
-    pub(super) scale: f32,
-    pub(super) sum: i32,
+pub(crate) struct Block32 {
+    pub(crate) qs: [i8; 32],
+    pub(crate) scale: f32,
+    pub(crate) sum: i32,
 }
 
 /// 256 values as ggml's Q8_K: int8 in -127 to 127 and one scale.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Block256 {
-    pub(super) qs: [i8; 256],
+pub(crate) struct Block256 {
+    pub(crate) qs: [i8; 256],
     /// Of each 16 values.
-    pub(super) sums: [i16; 16],
-    pub(super) scale: f32,
+    pub(crate) sums: [i16; 16],
+    pub(crate) scale: f32,
 }
 
 /// The values as they are, in blocks of 32, and of 256.
-pub(super) type X<'a> = (&'a [f32], &'a [Block32], &'a [Block256]);
+pub(crate) type X<'a> = (&'a [f32], &'a [Block32], &'a [Block256]);
 
 /// An input vector, and what has been rounded of it: once for all matrices that
 /// it meets. Set again, it keeps its buffers.
@@ -32,11 +32,11 @@ pub(super) type X<'a> = (&'a [f32], &'a [Block32], &'a [Block256]);
 /// int8 (ggml's Q8_0), the K formats each 256 (ggml's Q8_K).
 ///
 /// ```
-/// use rowpool::gemv::{Format, Input};
+/// use rowpool_gemv::{Format, Input};
 /// let mut x = Input::new(&[0.5; 512]);
 /// x.prepare(Format::Q4K)?; // mul does it by itself
 /// x.set(&[0.25; 512]); // the next token's: no allocation
-/// # Ok::<(), rowpool::gemv::ShapeError>(())
+/// # Ok::<(), rowpool_gemv::ShapeError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Input {
@@ -50,7 +50,7 @@ impl Input {
     /// A vector of these values.
     ///
     /// ```
-    /// let x = rowpool::gemv::Input::new(&[1.0, 2.0]);
+    /// let x = rowpool_gemv::Input::new(&[1.0, 2.0]);
     /// ```
     #[must_use]
     pub fn new(values: &[f32]) -> Input {
@@ -60,7 +60,7 @@ impl Input {
     /// Other values, of any number.
     ///
     /// ```
-    /// let mut x = rowpool::gemv::Input::default();
+    /// let mut x = rowpool_gemv::Input::default();
     /// x.set(&[1.0, 2.0]);
     /// ```
     pub fn set(&mut self, values: &[f32]) {
@@ -78,7 +78,7 @@ impl Input {
     /// [`ShapeError::NotBlocks`] unless the values are whole blocks.
     ///
     /// ```
-    /// use rowpool::gemv::{Format, Input};
+    /// use rowpool_gemv::{Format, Input};
     /// let mut x = Input::new(&[1.0; 64]);
     /// assert!(x.prepare(Format::Q8_0).is_ok());
     /// assert!(x.prepare(Format::Q6K).is_err());
@@ -100,7 +100,7 @@ impl Input {
     }
 
     /// What a row of `cols` is multiplied by.
-    pub(super) fn parts(&self, format: Format, cols: usize) -> Result<X<'_>, ShapeError> {
+    pub(crate) fn parts(&self, format: Format, cols: usize) -> Result<X<'_>, ShapeError> {
         let found = self.values.len();
         if found != cols {
             return Err(ShapeError::Input { expected: cols, found });
@@ -207,7 +207,7 @@ fn quantize_32(values: &[f32; 32]) -> (u16, [i8; 32]) {
 /// [`ShapeError::Output`] unless `bytes` has 34 for each 32 of them.
 ///
 /// ```
-/// use rowpool::gemv::{self, Format, Matrix};
+/// use rowpool_gemv::{self as gemv, Format, Matrix};
 /// let mut bytes = [0; 2 * 34];
 /// gemv::quantize_q8_0(&[0.5, -0.25].repeat(32), &mut bytes)?;
 /// let mut back = [0.0; 64];

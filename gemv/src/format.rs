@@ -8,7 +8,7 @@ use std::fmt;
 /// files hold them. Rows are whole blocks.
 ///
 /// ```
-/// use rowpool::gemv::Format;
+/// use rowpool_gemv::Format;
 /// assert_eq!(Format::from_ggml(12), Some(Format::Q4K));
 /// assert_eq!((Format::Q4K.block(), Format::Q4K.block_bytes()), (256, 144));
 /// assert_eq!(Format::Q4K.row_bytes(576).unwrap_err().to_string(),
@@ -38,7 +38,7 @@ impl Format {
     /// All of them.
     ///
     /// ```
-    /// assert!(rowpool::gemv::Format::ALL.contains(&rowpool::gemv::Format::BF16));
+    /// assert!(rowpool_gemv::Format::ALL.contains(&rowpool_gemv::Format::BF16));
     /// ```
     pub const ALL: [Format; 8] = [
         Format::F32,
@@ -55,7 +55,7 @@ impl Format {
     /// one of these.
     ///
     /// ```
-    /// use rowpool::gemv::Format;
+    /// use rowpool_gemv::Format;
     /// assert_eq!(Format::from_ggml(30), Some(Format::BF16));
     /// assert_eq!(Format::from_ggml(39), None); // MXFP4
     /// ```
@@ -67,7 +67,7 @@ impl Format {
     /// ggml's name.
     ///
     /// ```
-    /// assert_eq!(rowpool::gemv::Format::Q6K.name(), "Q6_K");
+    /// assert_eq!(rowpool_gemv::Format::Q6K.name(), "Q6_K");
     /// ```
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -77,7 +77,7 @@ impl Format {
     /// Values in a block.
     ///
     /// ```
-    /// assert_eq!(rowpool::gemv::Format::Q8_0.block(), 32);
+    /// assert_eq!(rowpool_gemv::Format::Q8_0.block(), 32);
     /// ```
     #[must_use]
     pub const fn block(self) -> usize {
@@ -87,7 +87,7 @@ impl Format {
     /// Bytes of a block.
     ///
     /// ```
-    /// assert_eq!(rowpool::gemv::Format::Q8_0.block_bytes(), 34);
+    /// assert_eq!(rowpool_gemv::Format::Q8_0.block_bytes(), 34);
     /// ```
     #[must_use]
     pub const fn block_bytes(self) -> usize {
@@ -101,7 +101,7 @@ impl Format {
     /// [`ShapeError::Overflow`] if the bytes are more than a `usize` counts.
     ///
     /// ```
-    /// assert_eq!(rowpool::gemv::Format::Q8_0.row_bytes(576), Ok(612));
+    /// assert_eq!(rowpool_gemv::Format::Q8_0.row_bytes(576), Ok(612));
     /// ```
     pub fn row_bytes(self, cols: usize) -> Result<usize, ShapeError> {
         if !cols.is_multiple_of(self.block()) {
@@ -129,7 +129,7 @@ impl Format {
 /// Buffers that do not fit together. Nothing has been written.
 ///
 /// ```
-/// use rowpool::gemv::{Format, Matrix, ShapeError};
+/// use rowpool_gemv::{Format, Matrix, ShapeError};
 /// let error = Matrix::new(Format::F32, 3, 4, &[0; 40]).unwrap_err();
 /// assert_eq!(error, ShapeError::Weights { rows: 3, cols: 4, expected: 48, found: 40 });
 /// assert_eq!(error.to_string(), "the weights have 40 bytes, but 3 rows of 4 columns need 48");
