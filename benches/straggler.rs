@@ -18,6 +18,7 @@ use support::prelude::*;
 
 const CANDIDATES: Candidates<'_> = Candidates {
     all: &[SERIAL, ROWPOOL, RAYON_INSIDE, RAYON_OUTSIDE, FORKUNION, YARDSTICK],
+    spin: &[ROWPOOL, FORKUNION, YARDSTICK],
     yardstick: YARDSTICK.name,
     twice: &[ROWPOOL, RAYON_OUTSIDE, FORKUNION, YARDSTICK],
     beside: &[RAYON_INSIDE, RAYON_OUTSIDE, FORKUNION],

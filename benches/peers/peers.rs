@@ -24,6 +24,7 @@ const PEERS: [Candidate; 7] = [CANDLE, FORTE, FORTE_JOIN, MICROPOOL, PARALIGHT, 
 /// Of the peers the one that is not lost as soon as a thread is late.
 const CANDIDATES: Candidates<'_> = Candidates {
     all: &[SERIAL, ROWPOOL, MICROPOOL, YARDSTICK],
+    spin: &[ROWPOOL, CANDLE, YARDSTICK],
     yardstick: YARDSTICK.name,
     twice: &[ROWPOOL, MICROPOOL],
     beside: &[MICROPOOL],

@@ -11,6 +11,7 @@
 
 pub mod callers;
 pub mod confined;
+pub mod light;
 pub mod neighbours;
 pub mod seldom;
 pub mod tokens;
@@ -23,6 +24,8 @@ use crate::support::prelude::*;
 pub struct Candidates<'a> {
     /// Serial code first, then rowpool.
     pub all: &'a [Candidate],
+    /// rowpool, and pools that spin for ever.
+    pub spin: &'a [Candidate],
     /// What no program would use: no rival.
     pub yardstick: &'a str,
     /// Pools of which two are used in turn.
@@ -41,7 +44,8 @@ pub fn run_child(candidates: &Candidates<'_>) {
 
 /// Runs all scenarios that were asked for.
 pub fn run(candidates: &Candidates<'_>) {
-    let parts = [tokens::run, confined::run, seldom::run, callers::run, neighbours::run];
+    let parts =
+        [tokens::run, light::run, confined::run, seldom::run, callers::run, neighbours::run];
     let rows: Vec<Row> = parts.iter().flat_map(|part| part(candidates)).collect();
     if rows.is_empty() {
         return;

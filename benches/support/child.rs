@@ -10,6 +10,7 @@ use std::time::Duration;
 /// What tells a child its role.
 const ROLE: &str = "ROWPOOL_BENCH_ROLE";
 const HOG: &str = "hog";
+const LIGHT: &str = "light";
 /// What a child says when it is at work.
 const READY: &str = "ready";
 
@@ -26,6 +27,7 @@ pub fn run(role: impl FnOnce(&str)) {
     });
     match own.split_once(' ') {
         Some((HOG, cpu)) => hog(cpu.parse().expect("a hog has a CPU")),
+        Some((LIGHT, words)) => light(words),
         _ => role(&own),
     }
     std::process::exit(0);
@@ -40,6 +42,38 @@ fn hog(n: usize) {
     println!("{READY}");
     loop {
         std::hint::black_box(());
+    }
+}
+
+/// A light neighbour: works and sleeps in turn.
+fn light(words: &str) {
+    let words: Vec<i64> = words.split(' ').map(|word| word.parse().expect("a number")).collect();
+    let [cpu, nice, work, sleep, packets] = words[..] else { panic!("five numbers") };
+    if cpu >= 0 && !pin(cpu as usize) {
+        println!("not bound");
+        return;
+    }
+    // Sleeps that are not late by the default slack of 50 µs.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    // SAFETY: plain calls; they set what is the thread's own.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
+        libc::setpriority(libc::PRIO_PROCESS, 0, nice as i32);
+    }
+    let _ = nice;
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port of this machine");
+    socket.connect(socket.local_addr().expect("it is bound")).expect("to itself");
+    let mut packet = [0; 1400];
+    println!("{READY}");
+    loop {
+        for _ in 0..packets {
+            socket.send(&packet).and_then(|_| socket.recv(&mut packet)).expect("from itself");
+        }
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < Duration::from_micros(work as u64) {
+            std::hint::black_box(());
+        }
+        std::thread::sleep(Duration::from_micros(sleep as u64));
     }
 }
 
@@ -101,19 +135,44 @@ impl Drop for Child {
     }
 }
 
-/// A busy neighbour.
+/// A neighbour that works from time to time.
+#[derive(Clone, Copy)]
+pub struct Light {
+    /// Which it is bound to; -1: none.
+    pub cpu: i32,
+    pub nice: i32,
+    /// In µs, each time; and how long it sleeps then.
+    pub work: u32,
+    pub sleep: u32,
+    /// What it sends to itself each time.
+    pub packets: u32,
+}
+
+/// A neighbour: a busy loop, or a light one.
 pub struct Hog(#[allow(dead_code)] Child);
 
 impl Hog {
     /// Busy on the `n`th CPU when this returns; `None`, with a line, where it
     /// could not be bound.
     pub fn on(n: usize) -> Option<Hog> {
-        let mut child = Child::start(&format!("{HOG} {n}"), &[]).ok()?;
+        Hog::ready(&format!("{HOG} {n}"))
+    }
+
+    fn ready(role: &str) -> Option<Hog> {
+        let mut child = Child::start(role, &[]).ok()?;
         let ready = child.says().as_deref() == Some(READY);
         if !ready {
-            println!("(a busy neighbour could not be bound to CPU {n})");
+            println!("(a neighbour could not be bound to its CPU: {role})");
         }
         ready.then_some(Hog(child))
+    }
+
+    /// These light neighbours, or none at all.
+    pub fn light(them: &[Light]) -> Option<Vec<Hog>> {
+        let ready = |&Light { cpu, nice, work, sleep, packets }: &Light| {
+            Hog::ready(&format!("{LIGHT} {cpu} {nice} {work} {sleep} {packets}"))
+        };
+        them.iter().map(ready).collect()
     }
 
     /// One on each of these CPUs, or none at all.

@@ -81,7 +81,8 @@ impl Token {
         Token::of(format, &LAYER.repeat(layers))
     }
 
-    fn of(format: Format, sizes: &[Shape]) -> Token {
+    /// Of these matrices, in order.
+    pub fn of(format: Format, sizes: &[Shape]) -> Token {
         let mut first = 0;
         let matrices = sizes.iter().map(|&shape| {
             let own = first;
