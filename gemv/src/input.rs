@@ -1,7 +1,7 @@
 //! The vector that matrices are multiplied by, rounded as each format wants it.
 
 use crate::f16::{f16_to_f32, f32_to_f16};
-use crate::{Format, ShapeError};
+use crate::{kernel, Format, ShapeError};
 
 /// 32 values as ggml's Q8_0: int8 in -127 to 127 and one scale.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,24 @@ pub(crate) struct Block256 {
 
 /// The values as they are, in blocks of 32, and of 256.
 pub(crate) type X<'a> = (&'a [f32], &'a [Block32], &'a [Block256]);
+
+/// Where rounded values go.
+pub(crate) enum Rounded<'a> {
+    By32(&'a mut Vec<Block32>),
+    By256(&'a mut Vec<Block256>),
+}
+
+impl Rounded<'_> {
+    /// Inlined into what each instruction set compiles. Without a fused
+    /// multiply-add, which nothing here allows, the bits are the same in all.
+    #[inline(always)]
+    pub(crate) fn fill(self, values: &[f32]) {
+        match self {
+            Rounded::By32(blocks) => blocks.extend(values.as_chunks().0.iter().map(Block32::of)),
+            Rounded::By256(blocks) => blocks.extend(values.as_chunks().0.iter().map(Block256::of)),
+        }
+    }
+}
 
 /// An input vector, and what has been rounded of it: once for all matrices that
 /// it meets. Set again, it keeps its buffers.
@@ -85,17 +103,12 @@ impl Input {
     /// ```
     pub fn prepare(&mut self, format: Format) -> Result<(), ShapeError> {
         format.row_bytes(self.values.len())?;
-        match format.block() {
-            32 if self.by_32.is_empty() => {
-                let blocks = self.values.chunks_exact(32);
-                self.by_32.extend(blocks.map(|v| Block32::of(v.try_into().expect("32 values"))));
-            }
-            256 if self.by_256.is_empty() => {
-                let blocks = self.values.chunks_exact(256);
-                self.by_256.extend(blocks.map(|v| Block256::of(v.try_into().expect("256 values"))));
-            }
-            _ => {}
-        }
+        let to = match format.block() {
+            32 if self.by_32.is_empty() => Rounded::By32(&mut self.by_32),
+            256 if self.by_256.is_empty() => Rounded::By256(&mut self.by_256),
+            _ => return Ok(()),
+        };
+        kernel::chosen().round(&self.values, to);
         Ok(())
     }
 
@@ -118,6 +131,7 @@ impl Input {
 }
 
 impl Block32 {
+    #[inline(always)]
     fn of(values: &[f32; 32]) -> Block32 {
         let (scale, qs) = quantize_32(values);
         Block32 { qs, scale: f16_to_f32(scale), sum: qs.iter().map(|&q| i32::from(q)).sum() }
@@ -127,6 +141,7 @@ impl Block32 {
 impl Block256 {
     /// As ggml's reference: the scale is the value of largest magnitude (the
     /// first of them) over -127; values go to the nearest integer, ties to even.
+    #[inline(always)]
     fn of(values: &[f32; 256]) -> Block256 {
         let mut block = Block256 { qs: [0; 256], sums: [0; 16], scale: 0.0 };
         let largest = largest(values);

@@ -12,7 +12,7 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use crate::input::{Block256, Block32, X};
+use crate::input::{Block256, Block32, Rounded, X};
 use crate::Format;
 use isa::{bits, fetch, Element, Isa, AHEAD, BF16, F16, F32, LANES};
 use std::marker::PhantomData;
@@ -31,6 +31,7 @@ pub(super) struct Kernels {
     pub(super) name: &'static str,
     available: fn() -> bool,
     product: unsafe fn(Format, &[u8], X<'_>, &mut [f32]),
+    round: unsafe fn(&[f32], Rounded<'_>),
 }
 
 impl Kernels {
@@ -38,6 +39,12 @@ impl Kernels {
     pub(super) fn product(&self, format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
         // SAFETY: these are handed out by `usable` alone: the CPU has them.
         unsafe { (self.product)(format, w, x, y) }
+    }
+
+    /// Rounds whole blocks of values, in order.
+    pub(super) fn round(&self, values: &[f32], to: Rounded<'_>) {
+        // SAFETY: as above.
+        unsafe { (self.round)(values, to) }
     }
 }
 
@@ -64,17 +71,27 @@ pub(super) fn chosen() -> &'static Kernels {
 
 /// One entry for each, that compiles all of `generic` with its features.
 macro_rules! kernels {
-    ($($(#[$only:meta])* $name:literal: $isa:ty, [$($feature:tt),*], $product:ident;)*) => {
+    ($($(#[$only:meta])* $name:literal: $isa:ty, [$($feature:tt),*], $module:ident;)*) => {
         static ALL: &[Kernels] = &[$($(#[$only])* Kernels {
             name: $name,
             available: || true $(&& detected!($feature))*,
-            product: $product,
+            product: $module::product,
+            round: $module::round,
         }),*];
         $(
             $(#[$only])*
-            $(#[target_feature(enable = $feature)])*
-            unsafe fn $product(format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
-                generic::<$isa>(format, w, x, y);
+            mod $module {
+                use super::*;
+
+                $(#[target_feature(enable = $feature)])*
+                pub(super) unsafe fn product(format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
+                    generic::<$isa>(format, w, x, y);
+                }
+
+                $(#[target_feature(enable = $feature)])*
+                pub(super) unsafe fn round(values: &[f32], to: Rounded<'_>) {
+                    to.fill(values);
+                }
             }
         )*
     };

@@ -162,3 +162,35 @@ fn those_that_the_cpu_has_are_usable() {
     #[cfg(target_arch = "aarch64")]
     assert_eq!(names.contains(&"dotprod"), std::arch::is_aarch64_feature_detected!("dotprod"));
 }
+
+/// What all kernels round these values to, as bits.
+fn rounded(kernels: &Kernels, values: &[f32]) -> Vec<(u32, Vec<i8>, Vec<i32>)> {
+    let (mut by_32, mut by_256) = (Vec::new(), Vec::new());
+    kernels.round(values, Rounded::By32(&mut by_32));
+    kernels.round(values, Rounded::By256(&mut by_256));
+    let by_32 = by_32.iter().map(|b| (b.scale.to_bits(), b.qs.to_vec(), vec![b.sum]));
+    let sums = |b: &Block256| b.sums.iter().map(|&sum| sum.into()).collect();
+    by_32.chain(by_256.iter().map(|b| (b.scale.to_bits(), b.qs.to_vec(), sums(b)))).collect()
+}
+
+#[test]
+fn inputs_are_rounded_to_the_same_bits() {
+    let mut random = Random(0x853c_49e6_748f_ea9b);
+    let mut values: Vec<f32> = (0..8192).map(|_| random.value(127)).collect();
+    values.extend((0..8192).map(|_| random.value(4)));
+    // Ties: the scale is one.
+    values.extend((0..1024).map(|i| if i % 32 == 0 { 127.0 } else { (i % 255) as f32 - 127.5 }));
+    // Zeros, subnormal numbers, NaN and infinities among others.
+    values.extend((0..1024).map(|i| if i < 512 { 0.0 } else { f32::from_bits(i) }));
+    for (at, odd) in [(5, f32::NAN), (300, f32::INFINITY), (700, f32::NEG_INFINITY)] {
+        values[at] = odd;
+    }
+    let portable = rounded(ALL.last().unwrap(), &values);
+    assert_eq!(portable.len(), values.len() / 32 + values.len() / 256);
+    for kernels in usable() {
+        // Not one `assert_eq!` of all: its message would be a MB.
+        for (found, expected) in rounded(kernels, &values).iter().zip(&portable) {
+            assert_eq!(found, expected, "{}", kernels.name);
+        }
+    }
+}
