@@ -11,7 +11,7 @@ mod support;
 
 use criterion::Criterion;
 use published::{FERROX, FORKUNION, RAYON_BROADCAST, RAYON_INSIDE, RAYON_OUTSIDE};
-use support::fork_table::{print, single};
+use support::fork_table::print;
 use support::prelude::*;
 
 const CANDIDATES: [Candidate; 9] = [
@@ -38,12 +38,6 @@ fn main() {
         let begun = Instant::now();
         (0..regions).for_each(|_| pool.empty(false));
         begun.elapsed()
-    });
-    let (gap, clock) = (Duration::from_micros(100), support::machine::clock_ns());
-    history::group(&mut criterion, "fork_after_100us", &CANDIDATES, |pool, regions| {
-        warm_up(pool, warm);
-        let ns: f64 = (0..regions).map(|_| single(pool, gap, false, clock)).sum();
-        Duration::from_nanos(ns.max(1.0) as u64)
     });
     criterion.final_summary();
 }

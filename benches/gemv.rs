@@ -1,5 +1,5 @@
 //! One decode step of SmolLM2-135M's shape, serial and on each pool, in int8
-//! and f32: each shape, the whole, and the limit. The tables decide (alternated
+//! and f32, with fused regions, with steps, and the limit. The tables decide (alternated
 //! rounds, paired ratios); criterion keeps the history.
 //!
 //! `RUSTFLAGS="-C target-cpu=native" cargo bench -p rowpool-bench --bench gemv`
@@ -10,21 +10,17 @@ mod published;
 mod support;
 
 use criterion::Criterion;
-use published::{FERROX, FERROX_BY_ROW, FORKUNION, RAYON_INSIDE, RAYON_OUTSIDE};
-use std::time::Instant;
-use support::candidate::{
-    GEMV, LIMIT, ROWPOOL, ROWPOOL_BY_ROW, ROWPOOL_OVER, SERIAL, SERIAL_BY_ROW, YARDSTICK,
-};
-use support::fork::Candidate;
-use support::token::{Format, Token};
+use published::{FERROX, FORKUNION, RAYON_INSIDE, RAYON_OUTSIDE};
+use support::candidate::{FUSED, GEMV, STEPS};
+use support::prelude::*;
 use support::token_table::{print, Ratio};
-use support::{rounds, wanted};
 
-const CANDIDATES: [Candidate; 10] = [
+const CANDIDATES: [Candidate; 11] = [
     SERIAL,
     ROWPOOL,
     GEMV,
-    ROWPOOL_OVER,
+    FUSED,
+    STEPS,
     LIMIT,
     YARDSTICK,
     FORKUNION,
@@ -32,14 +28,14 @@ const CANDIDATES: [Candidate; 10] = [
     RAYON_OUTSIDE,
     FERROX,
 ];
-const BY_ROW: [Candidate; 3] = [SERIAL_BY_ROW, ROWPOOL_BY_ROW, FERROX_BY_ROW];
 
-const RATIOS: [Ratio; 9] = [
+const RATIOS: [Ratio; 10] = [
     (ROWPOOL, YARDSTICK, Some(0.98)),
     (ROWPOOL, LIMIT, None),
     (YARDSTICK, LIMIT, None),
-    (ROWPOOL_OVER, ROWPOOL, Some(0.95)),
     (GEMV, ROWPOOL, None),
+    (FUSED, GEMV, None),
+    (STEPS, GEMV, None),
     (ROWPOOL, FORKUNION, Some(1.0)),
     (ROWPOOL, RAYON_INSIDE, Some(1.0)),
     (ROWPOOL, RAYON_OUTSIDE, Some(1.0)),
@@ -54,10 +50,6 @@ fn main() {
         let mut token = Token::new(format);
         if wanted("gemv_table") {
             print("Token, T = 2", &mut token, &CANDIDATES, &RATIOS, rounds(usual));
-            if format == Format::Q8_0 {
-                let drop_in = [(ROWPOOL_BY_ROW, FERROX_BY_ROW, Some(1.0))];
-                print("Token by rows, T = 2", &mut token, &BY_ROW, &drop_in, rounds(9));
-            }
         }
         let name = format!("token_{format:?}").to_lowercase();
         history::group(&mut criterion, &name, &CANDIDATES, |pool, steps| {

@@ -1,6 +1,7 @@
 //! The process-wide pool: built at first use, never dropped.
 
-use crate::pool::{BuildError, Notes, Pool, PoolBuilder};
+use crate::machine::Notes;
+use crate::pool::{BuildError, Pool, PoolBuilder};
 use crate::sync::{Ordering, StaticPtr};
 
 /// No lock and no once-cell: a `fork()` child would wait in them for a thread of

@@ -3,7 +3,6 @@
 
 use crate::config::{self, Setting};
 use crate::partition::Weights;
-use crate::policy::spin::SpinWindow;
 use crate::policy::Policies;
 use crate::sync::{Instant, Mutex};
 use crate::topology::{caller_has, CpuSet, Quota, Settings, Topology, Usable, Watch, Width};
@@ -14,8 +13,20 @@ use std::time::Duration;
 /// (MEASUREMENTS, "mask and quota").
 const QUOTA_IS_GOOD_FOR: Duration = Duration::from_millis(100);
 
-/// Takes what there is to log.
-pub(crate) type Note<'a> = &'a mut dyn FnMut(Level, String);
+/// What there is to log of a build, kept until it is through: a logger is foreign
+/// code, which may take locks and use pools.
+#[derive(Debug, Default)]
+pub(crate) struct Notes(Vec<(Level, String)>);
+
+impl Notes {
+    pub(crate) fn add(&mut self, level: Level, text: String) {
+        self.0.push((level, text));
+    }
+
+    pub(crate) fn log(self) {
+        self.0.into_iter().for_each(|(level, text)| log::log!(level, "{text}"));
+    }
+}
 
 /// How wide a pool is, and where its workers go.
 #[derive(Debug)]
@@ -51,10 +62,15 @@ impl Plan {
     /// For `asked` threads; 0 asks the environment, then the machine. The
     /// machine is the one that is `given`, or else this one; not more than
     /// `most` threads.
-    pub(crate) fn new(asked: usize, most: usize, given: Option<Topology>, note: Note) -> Self {
+    pub(crate) fn new(
+        asked: usize,
+        most: usize,
+        given: Option<Topology>,
+        notes: &mut Notes,
+    ) -> Self {
         let settings = match asked {
             0 => config::gemv_threads(config::env)
-                .map_or_else(Settings::default, |set| clamped(set, most, note)),
+                .map_or_else(Settings::default, |set| clamped(set, most, notes)),
             _ => Settings { threads: Some(asked), source: "the program".into() },
         };
         let real = given.is_none();
@@ -145,32 +161,17 @@ impl Binding {
     }
 }
 
-fn clamped(set: Setting, most: usize, note: Note) -> Settings {
+fn clamped(set: Setting, most: usize, notes: &mut Notes) -> Settings {
     if set.threads > most {
         let text = format!("rowpool: {}={} is clamped to {most}", set.name, set.threads);
-        note(Level::Warn, text);
+        notes.add(Level::Warn, text);
     }
     Settings { threads: Some(set.threads.min(most)), source: set.name.into() }
 }
 
-/// Whether workers are bound where the program has not said.
-pub(crate) fn pin_by_default() -> bool {
-    config::pin(config::env)
-}
-
-/// The spin window where the program has not said.
-pub(crate) fn spin_window() -> SpinWindow {
-    config::spin_window(config::env).map_or(SpinWindow::DEFAULT, SpinWindow::fixed)
-}
-
-/// Whether callers keep their scheduling class where the program has not said.
-pub(crate) fn keep_caller_qos() -> bool {
-    config::keep_caller_qos(config::env)
-}
-
 /// The policies that the environment leaves on.
-pub(crate) fn policies(note: Note) -> Policies {
+pub(crate) fn policies(notes: &mut Notes) -> Policies {
     config::policies(config::env, |name| {
-        note(Level::Warn, format!("rowpool: ROWPOOL_WITHOUT={name}: no such policy"));
+        notes.add(Level::Warn, format!("rowpool: ROWPOOL_WITHOUT={name}: no such policy"));
     })
 }

@@ -69,7 +69,7 @@ impl<T> std::ops::Deref for Line<T> {
     }
 }
 
-/// An `UnsafeCell` with loom's face: access goes through a closure, so that
+/// An `UnsafeCell` with loom's methods: access goes through a closure, so that
 /// the model sees when each access begins and ends.
 #[cfg(not(loom))]
 #[derive(Debug)]

@@ -13,42 +13,26 @@ const ONE_CPU: &str = "one_cpu";
 const QUOTAS: [(&str, u32, Option<f64>); 3] =
     [("quota_100", 100, Some(0.95)), ("quota_150", 150, Some(1.0)), ("quota_200", 200, None)];
 
-/// When a pool is made: inside its group it sees the quota, and rowpool's
-/// active width is the quota's floor. One that was made before does not, and
-/// its width is the quota's ceiling.
-type Made = &'static str;
-const INSIDE: Made = "inside";
-const BEFORE: Made = "before";
-
-/// What a process of its own is told, in words: threads, when to enter which
-/// group ("-": none), the candidate's name last.
-fn role(candidate: &Candidate, made: Made, group: Option<&Path>) -> String {
+/// What a process of its own is told, in words: which group to enter ("-": none),
+/// the candidate's name last.
+fn role(candidate: &Candidate, group: Option<&Path>) -> String {
     let group = group.map_or("-".into(), |dir| dir.display().to_string());
-    format!("turn {} {made} {group} {}", candidate.threads, candidate.name)
+    format!("turn {group} {}", candidate.name)
 }
 
 /// A turn, in the process of its own.
 pub fn turn(role: &str, candidates: &Candidates<'_>) {
-    let words: Vec<&str> = role.splitn(5, ' ').collect();
-    let &["turn", threads, when, group, name] = &words[..] else {
+    let words: Vec<&str> = role.splitn(3, ' ').collect();
+    let &["turn", group, name] = &words[..] else {
         panic!("an unknown role: {role}");
     };
-    let threads = threads.parse().expect("a number of threads");
     let found = candidates.all.iter().find(|candidate| candidate.name == name);
-    let candidate = Candidate { threads, ..*found.expect("a candidate") };
     let group = Some(Path::new(group)).filter(|_| group != "-");
-    let enter = || group.map_or(Ok(()), cgroup::join).expect("the group is ours");
     // Before the group is entered: it takes longer than the rest.
     let mut token = Token::new(Format::Q8_0);
-    if when == INSIDE {
-        enter();
-    }
-    let [rate, longest, throttled] = candidate.run(|pool| {
-        if when == BEFORE {
-            enter();
-        }
-        measure(pool, &mut token, group)
-    });
+    group.map_or(Ok(()), cgroup::join).expect("the group is ours");
+    let run = |pool: &mut dyn Fork| measure(pool, &mut token, group);
+    let [rate, longest, throttled] = found.expect("a candidate").run(run);
     println!("{rate} {longest} {throttled}");
 }
 
@@ -78,7 +62,7 @@ fn in_child(child: Option<Child>) -> Figures {
 pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     if begin(ONE_CPU) {
-        let start = |candidate: &Candidate, made| Child::start_on(0, &role(candidate, made, None));
+        let start = |candidate: &_| Child::start_on(0, &role(candidate, None));
         rows.extend(scenario(candidates, ONE_CPU, Some(0.95), false, start));
     }
     for (name, percent, least) in QUOTAS {
@@ -87,8 +71,8 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
         }
         match Group::with_quota(percent) {
             Ok(group) => {
-                let role = |candidate: &_, made| role(candidate, made, Some(group.dir()));
-                let start = |candidate: &_, made| Child::start(&role(candidate, made), &[]).ok();
+                let role = |candidate: &_| role(candidate, Some(group.dir()));
+                let start = |candidate: &_| Child::start(&role(candidate), &[]).ok();
                 rows.extend(scenario(candidates, name, least, true, start));
             }
             Err(why) => println!("{name}: skipped: {why}"),
@@ -97,22 +81,16 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
     rows
 }
 
-/// All candidates under one restriction, rowpool also with the ceiling of the
-/// quota where there is one.
+/// All candidates under one restriction.
 fn scenario(
     candidates: &Candidates<'_>,
     name: &'static str,
     least: Option<f64>,
     quota: bool,
-    start: impl Fn(&Candidate, Made) -> Option<Child>,
+    start: impl Fn(&Candidate) -> Option<Child>,
 ) -> Vec<Row> {
-    let inside = |&candidate: &Candidate| (name.into(), candidate.name, (candidate, INSIDE));
-    let mut cases: Vec<Case<(Candidate, Made)>> = candidates.all.iter().map(inside).collect();
-    if quota {
-        cases.push((name.into(), CEILING, (ROWPOOL, BEFORE)));
-    }
-    let turns =
-        Turns::of(usual_rounds(), &cases, |(candidate, made)| in_child(start(candidate, made)));
+    let cases = each(name, candidates.all);
+    let turns = Turns::of(usual_rounds(), &cases, |candidate| in_child(start(candidate)));
     let longest = |one: One<'_>| one.figures(1).into_iter().fold(0.0, f64::max);
     turns.rows(|one| {
         let ours = one.candidate() == ROWPOOL.name;
@@ -133,5 +111,3 @@ fn scenario(
         vec![row]
     })
 }
-
-const CEILING: &str = "rowpool, made before the quota (its ceiling)";

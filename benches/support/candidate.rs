@@ -15,8 +15,6 @@ pool!(Serial, |_| 1, |_, _, slot| slot(0));
 
 /// rowpool, told nothing about the work.
 pub const ROWPOOL: Candidate = candidate!("rowpool", |threads| rowpool(threads));
-/// The same with more threads than this machine has cores.
-pub const ROWPOOL_OVER: Candidate = Candidate { name: "rowpool, 4 threads", threads: 4, ..ROWPOOL };
 /// For several callers; as it is, and as a pool with one caller would be shared.
 pub const ROWPOOL_COMMON: Common =
     Common { name: ROWPOOL.name, open: |body| body(&rowpool(ROWPOOL.threads)) };
@@ -75,25 +73,26 @@ impl<P: Pool> Pool for Stepped<P> {
     }
 }
 
-/// The token by `rowpool_gemv`.
+/// The token by `rowpool_gemv`; with one region for matrices that share their input;
+/// with the regions of a layer as steps of one scope.
 pub const GEMV: Candidate =
-    candidate!("rowpool_gemv", |threads| Stepped(rowpool(threads), |pool, token| token
-        .by_gemv(pool)));
+    candidate!("rowpool_gemv", |threads| Stepped(rowpool(threads), |pool, token| {
+        token.by_layers(pool, false, false)
+    }));
+pub const FUSED: Candidate =
+    candidate!("rowpool, fused", |threads| Stepped(rowpool(threads), |pool, token| {
+        token.by_layers(pool, true, false)
+    }));
+pub const STEPS: Candidate =
+    candidate!("rowpool, steps", |threads| Stepped(rowpool(threads), |pool, token| {
+        token.by_layers(pool, false, true)
+    }));
 /// One region for the whole token, in which each thread does its rows of all the
 /// matrices: what no pool can beat.
 pub const LIMIT: Candidate =
     candidate!("limit (no regions)", |threads| Stepped(Yardstick::new(threads), |pool, token| {
         token.limit(pool)
     }));
-/// The token by a closure for each row, as ferrox calls its pool: hence by the
-/// kernel of one row, which is slower.
-pub const SERIAL_BY_ROW: Candidate =
-    candidate!("serial, by row", |_| Stepped(Serial, |_, token| token
-        .by_row(|rows, _, f| rows.iter_mut().enumerate().for_each(|(i, y)| f(i, y)))));
-pub const ROWPOOL_BY_ROW: Candidate =
-    candidate!("rowpool::threads, by row", |_| Stepped(Serial, |_, token| token
-        .by_row(|rows, cols, f| rowpool::threads::for_each_row(rows, rows.len(), cols, f))));
-
 /// The bare spin pool.
 pub const YARDSTICK: Candidate =
     candidate!("yardstick (bare spin pool)", |threads| Yardstick::new(threads));

@@ -14,9 +14,9 @@ const PERIOD_US: u32 = 100_000;
 impl Group {
     /// A group of so many hundredths of a CPU; what is missing for it, if so.
     pub fn with_quota(percent: u32) -> Result<Group, String> {
-        let mount = hierarchy("cpu").ok_or("no cgroup v1 with the controller `cpu` is mounted")?;
+        let mount = Path::new("/sys/fs/cgroup/cpu");
         let ours = |name: &str| name.starts_with(PREFIX);
-        for old in fs::read_dir(&mount).into_iter().flatten().flatten() {
+        for old in fs::read_dir(mount).into_iter().flatten().flatten() {
             // One that is in use cannot be removed.
             if old.file_name().to_str().is_some_and(ours) {
                 let _ = fs::remove_dir(old.path());
@@ -61,16 +61,4 @@ pub fn throttled(dir: &Path) -> Option<Duration> {
     let stat = fs::read_to_string(dir.join("cpu.stat")).ok()?;
     let time = stat.lines().find_map(|line| line.strip_prefix("throttled_time "))?;
     Some(Duration::from_nanos(time.trim().parse().ok()?))
-}
-
-/// Where the version 1 hierarchy of a controller is mounted.
-fn hierarchy(controller: &str) -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/mounts").ok()?;
-    let of = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
-        [_, path, "cgroup", options, ..] => {
-            options.split(',').any(|option| option == controller).then(|| PathBuf::from(path))
-        }
-        _ => None,
-    };
-    mounts.lines().find_map(of)
 }

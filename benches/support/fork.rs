@@ -42,8 +42,6 @@ pub trait Fork {
     fn decode(&mut self, token: &mut Token);
     /// The same with the clock read at each region; given up after `limit`.
     fn paced(&mut self, token: &mut Token, limit: Duration) -> Paced;
-    /// The regions of all matrices of one shape; how many there are.
-    fn shape(&mut self, token: &mut Token, shape: (usize, usize)) -> usize;
 }
 
 impl<P: Pool> Fork for P {
@@ -68,10 +66,6 @@ impl<P: Pool> Fork for P {
 
     fn paced(&mut self, token: &mut Token, limit: Duration) -> Paced {
         token.paced(self, limit)
-    }
-
-    fn shape(&mut self, token: &mut Token, shape: (usize, usize)) -> usize {
-        token.shape(self, shape)
     }
 }
 

@@ -29,7 +29,7 @@ const BATCHES: usize = 30;
 const BATCH: usize = 500;
 
 /// An empty region after a gap, in ns, less the clock's own cost.
-pub fn single(pool: &mut dyn Fork, gap: Duration, captures: bool, clock: f64) -> f64 {
+fn single(pool: &mut dyn Fork, gap: Duration, captures: bool, clock: f64) -> f64 {
     if !gap.is_zero() {
         busy(gap);
     }
@@ -39,7 +39,7 @@ pub fn single(pool: &mut dyn Fork, gap: Duration, captures: bool, clock: f64) ->
 }
 
 /// The mean of a batch of empty regions, in ns.
-pub fn batch(pool: &mut dyn Fork, captures: bool) -> f64 {
+fn batch(pool: &mut dyn Fork, captures: bool) -> f64 {
     let begun = Instant::now();
     (0..BATCH).for_each(|_| pool.empty(captures));
     begun.elapsed().as_nanos() as f64 / BATCH as f64
@@ -58,10 +58,9 @@ fn up_to(n: usize, mut f: impl FnMut() -> f64) -> Vec<f64> {
 
 /// The typical region and the 99th percentile, in ns, and the share of regions
 /// that really forked: looked at apart, since the noting takes time.
-fn turn(candidate: &Candidate, (name, gap, regions, captures): Kind, clock: f64) -> Figures {
+fn turn(candidate: &Candidate, (_, gap, regions, captures): Kind, clock: f64) -> Figures {
     let gap = Duration::from_micros(gap);
-    let trip = if candidate.name == YARDSTICK.name && name == HOT { round_trip() } else { None };
-    let mut figures = candidate.run(|pool| {
+    candidate.run(|pool| {
         warm_up(pool, super::time(10));
         let singles = up_to(regions, || single(pool, gap, captures, clock));
         let typical = match gap.is_zero() {
@@ -71,12 +70,7 @@ fn turn(candidate: &Candidate, (name, gap, regions, captures): Kind, clock: f64)
         let watched = || _ = single(pool, gap, captures, 0.0);
         let forked = who::forked(candidate.threads, singles.len(), watched);
         [typical, quantile(&singles, 0.99), 100.0 * forked]
-    });
-    // A yardstick that is slow itself measures nothing.
-    if trip.is_some_and(|f| figures[0] > 1.2 * f) {
-        figures[0] = f64::NAN;
-    }
-    figures
+    })
 }
 
 /// Measures all candidates and prints the table.
@@ -94,24 +88,13 @@ pub fn print(title: &str, candidates: &[Candidate], rounds: usize) {
             Some(candidate) => turn(candidate, kind, clock),
             None => [round_trip().unwrap_or(f64::NAN), 0.0, 0.0],
         });
-        rows.extend(turns.rows(|one| vec![row(one, fastest(&turns, candidates))]));
+        rows.extend(turns.rows(|one| vec![row(one)]));
     }
     report::print(title, &rows);
     println!("\nA reading of the clock, {clock:.0} ns, is taken off regions timed one by one.");
 }
 
-/// The fastest published pool whose regions fork, back to back.
-fn fastest<'a>(turns: &Turns, candidates: &'a [Candidate]) -> Option<&'a str> {
-    // Not the yardstick, nor another way to call rowpool.
-    let others = candidates.iter().map(|candidate| candidate.name);
-    let others = others.filter(|name| !name.starts_with("rowpool") && *name != YARDSTICK.name);
-    let hot = others.filter_map(|name| Some((name, turns.one(HOT, name)?)));
-    let forking = hot.filter(|(_, one)| one.median(2) >= 99.0);
-    let best = forking.min_by(|(_, a), (_, b)| a.median(0).total_cmp(&b.median(0)));
-    best.map(|(name, _)| name)
-}
-
-fn row(one: One<'_>, fastest: Option<&str>) -> Row {
+fn row(one: One<'_>) -> Row {
     let row = one.row("ns", 0);
     if one.candidate() == F {
         return row;
@@ -127,13 +110,15 @@ fn row(one: One<'_>, fastest: Option<&str>) -> Row {
         _ => None,
     };
     let asked = most.and_then(|most| one.ours(Asked::AtMost(most)));
-    let mut row = row.compared("in F", one.over(0, one.measure(), F), asked);
-    if one.measure() == HOT && one.candidate() == ROWPOOL.name {
-        row = row.required("both threads in 99%", forked >= 99.0);
-        if let Some(fastest) = fastest {
-            let over = one.over(0, HOT, fastest);
-            row = row.compared(&format!("over {fastest}"), over, one.ours(Asked::AtMost(0.5)));
-        }
+    let row = row.compared("in F", one.over(0, one.measure(), F), asked);
+    if one.measure() != HOT {
+        return row;
     }
-    row
+    if one.candidate() == ROWPOOL.name {
+        return row.required("both threads in 99%", forked >= 99.0);
+    }
+    // Of published pools, where their regions fork.
+    let rival = !one.candidate().starts_with("rowpool") && one.candidate() != YARDSTICK.name;
+    let asked = Some(Asked::AtLeast(2.0)).filter(|_| rival && forked >= 99.0);
+    row.compared("time over rowpool's", one.over(0, HOT, ROWPOOL.name), asked)
 }

@@ -3,7 +3,7 @@
 
 #![allow(dead_code)]
 
-use crate::support::candidate::{columns, Serial, Stepped};
+use crate::support::candidate::columns;
 use crate::support::fork::{candidate, pool, share, Candidate, Common, Shared, With};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -79,10 +79,6 @@ pool!(Ferrox, |own| own.0, |own, ops, slot| {
     let row = move |at, _: &mut f32| slot(at);
     ferrox_core::threads::for_each_row(&mut [0.0; 64], own.0, columns(ops, own.0), row);
 });
-
-pub const FERROX_BY_ROW: Candidate =
-    candidate!("ferrox threads, by row", |_| Stepped(Serial, |_, token| token
-        .by_row(|rows, cols, f| ferrox_core::threads::for_each_row(rows, rows.len(), cols, f))));
 
 /// Fixes the width of the process-wide pools; before their first use.
 pub fn set_up() {

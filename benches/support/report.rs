@@ -4,7 +4,7 @@ use super::candidate::ROWPOOL;
 use super::fork::Candidate;
 use super::rounds::{alternate_within, Series, DISTURBED};
 use super::stats::{median, Estimate};
-use super::verdict;
+use super::{short, verdict};
 use std::borrow::Cow;
 
 /// What one turn measured; NaN where it could not.
@@ -38,9 +38,9 @@ impl Turns {
         mut turn: impl FnMut(&C) -> Figures,
     ) -> Turns {
         let names = cases.iter().map(|(measure, candidate, _)| (measure.clone(), *candidate));
-        let mut series =
-            alternate_within(|i| limit(&cases[i].2), rounds, cases.len(), |i| turn(&cases[i].2));
-        series.iter_mut().for_each(|series| series.drop_if(|figures| figures[0].is_nan()));
+        let turn =
+            |i: usize| Some(turn(&cases[i].2)).filter(|figures| short() || !figures[0].is_nan());
+        let series = alternate_within(|i| limit(&cases[i].2), rounds, cases.len(), turn);
         Turns { names: names.collect(), series }
     }
 
@@ -80,7 +80,7 @@ impl<'a> One<'a> {
     }
 
     pub fn figures(self, at: usize) -> Vec<f64> {
-        self.series().figures(|figures| figures[at])
+        self.series().kept().map(|figures| figures[at]).collect()
     }
 
     pub fn median(self, at: usize) -> f64 {
@@ -95,17 +95,15 @@ impl<'a> One<'a> {
     /// The same by other names.
     pub fn row_as(self, measure: &str, candidate: &str, unit: &str, at: usize) -> Row {
         let own = Estimate::of(&self.figures(at));
-        let figure =
-            if own.n == 0 { "not measured".into() } else { shown(&own, &format!(" {unit}")) };
         let (measure, candidate, tally) = (measure.into(), candidate.into(), self.series().tally());
-        Row { measure, candidate, own, figure, tally, ..Row::default() }
+        Row { measure, candidate, own, parts: vec![shown(&own, &format!(" {unit}"))], tally }
     }
 
     /// `f` of a figure and another case's, of the rounds that have both.
     fn paired(self, at: usize, other: (&str, &str), f: fn(f64, f64) -> f64) -> Estimate {
-        let of = |one: One<'_>| one.series().paired(|figures| figures[at]);
-        let other = self.turns.one(other.0, other.1).map_or(Vec::new(), of);
-        let both = of(self).into_iter().zip(other).filter_map(|(a, b)| Some(f(a?, b?)));
+        let other = self.turns.one(other.0, other.1).map(|one| &one.series().turns[..]);
+        let both = self.series().turns.iter().zip(other.unwrap_or_default());
+        let both = both.filter_map(|(a, b)| Some(f(a.as_ref()?[at], b.as_ref()?[at])));
         Estimate::of(&both.collect::<Vec<f64>>())
     }
 
@@ -125,7 +123,8 @@ impl<'a> One<'a> {
 
     /// One of its figures over another of the same turn.
     pub fn within(self, at: usize, other: usize) -> Estimate {
-        Estimate::of(&self.series().figures(|figures| figures[at] / figures[other]))
+        let ratios = self.series().kept().map(|figures| figures[at] / figures[other]);
+        Estimate::of(&ratios.collect::<Vec<f64>>())
     }
 }
 
@@ -148,19 +147,17 @@ impl Asked {
             Asked::Gains(least) => ("≥", least, estimate.median >= least && estimate.low > 1.0, 6),
             Asked::Reaches(least) => ("reaches", least, estimate.high >= least, 6),
         };
-        format!("{sign} {}: {}", digits(bound), verdict(met, estimate.n >= enough))
+        format!("({sign} {}: {})", digits(bound), verdict(met, estimate.n >= enough))
     }
 }
 
 /// A figure of one candidate, perhaps compared with others.
-#[derive(Default)]
 pub struct Row {
     measure: String,
     candidate: String,
     own: Estimate,
-    figure: String,
-    compared: String,
-    required: String,
+    /// The figure, what was noted of it, and how it compares.
+    parts: Vec<String>,
     tally: String,
 }
 
@@ -168,7 +165,7 @@ impl Row {
     /// What was given up from `cap` on was measured no further.
     pub fn capped(mut self, cap: f64, unit: &str) -> Row {
         if self.own.median >= cap {
-            self.figure = format!("> {} {unit}", digits(cap));
+            self.parts[0] = format!("> {} {unit}", digits(cap));
         }
         self
     }
@@ -176,45 +173,32 @@ impl Row {
     /// Adds something to the figure.
     pub fn note(mut self, note: &str) -> Row {
         if self.own.n > 0 {
-            join(&mut self.figure, note);
+            self.parts.push(note.into());
         }
         self
     }
 
     /// Judges the figure.
-    pub fn asked(self, asked: Option<Asked>) -> Row {
-        let own = self.own;
-        self.judged(asked, own)
-    }
-
-    fn judged(mut self, asked: Option<Asked>, estimate: Estimate) -> Row {
-        if let Some(asked) = asked {
-            join(&mut self.required, &asked.judge(&estimate));
-        }
+    pub fn asked(mut self, asked: Option<Asked>) -> Row {
+        self.parts.extend(asked.map(|asked| asked.judge(&self.own)));
         self
     }
 
     /// Adds what was computed from the turns of a round, and judges that.
     pub fn compared(mut self, what: &str, estimate: Estimate, asked: Option<Asked>) -> Row {
-        if estimate.n > 0 {
-            join(&mut self.compared, &format!("{what} {}", shown(&estimate, "")));
+        if estimate.n > 0 || asked.is_some() {
+            let judged =
+                asked.map_or(String::new(), |asked| format!(" {}", asked.judge(&estimate)));
+            self.parts.push(format!("{what} {}{judged}", shown(&estimate, "")));
         }
-        self.judged(asked, estimate)
+        self
     }
 
     /// A requirement that is no bound of a median.
     pub fn required(mut self, what: &str, met: bool) -> Row {
-        let verdict = verdict(met, self.own.n >= 5);
-        join(&mut self.required, &format!("{what}: {verdict}"));
+        self.parts.push(format!("({what}: {})", verdict(met, self.own.n >= 5)));
         self
     }
-}
-
-fn join(text: &mut String, part: &str) {
-    if !text.is_empty() {
-        text.push_str("; ");
-    }
-    text.push_str(part);
 }
 
 /// Three digits, or all before the point.
@@ -230,6 +214,9 @@ pub fn digits(value: f64) -> String {
 
 /// The median, in a unit, and its interval.
 fn shown(estimate: &Estimate, unit: &str) -> String {
+    if estimate.n == 0 {
+        return "not measured".into();
+    }
     let [median, low, high] = [estimate.median, estimate.low, estimate.high].map(digits);
     format!("{median}{unit} [{low}, {high}]")
 }
@@ -240,10 +227,9 @@ pub fn print(title: &str, rows: &[Row]) {
         return;
     }
     println!("\n## {title}\n");
-    println!("| measure | candidate | figure [95%] | compared [95%] | required | rounds |");
-    println!("|---|---|---|---|---|---|");
-    for row in rows {
-        let Row { measure, candidate, figure, compared, required, tally, .. } = row;
-        println!("| {measure} | {candidate} | {figure} | {compared} | {required} | {tally} |");
+    println!("| measure | candidate | figures [95%] (what is required of them) | rounds |");
+    println!("|---|---|---|---|");
+    for Row { measure, candidate, parts, tally, .. } in rows {
+        println!("| {measure} | {candidate} | {} | {tally} |", parts.join("; "));
     }
 }

@@ -24,26 +24,6 @@ impl<T> Series<T> {
         self.turns.iter().flatten()
     }
 
-    /// One figure of each kept turn.
-    pub fn figures(&self, figure: impl Fn(&T) -> f64) -> Vec<f64> {
-        self.kept().map(figure).collect()
-    }
-
-    /// One figure of each turn, for paired ratios.
-    pub fn paired(&self, figure: impl Fn(&T) -> f64) -> Vec<Option<f64>> {
-        self.turns.iter().map(|turn| turn.as_ref().map(&figure)).collect()
-    }
-
-    /// Drops turns that measured nothing.
-    pub fn drop_if(&mut self, bad: impl Fn(&T) -> bool) {
-        for turn in self.turns.iter_mut().filter(|turn| turn.as_ref().is_some_and(&bad)) {
-            if !super::short() {
-                *turn = None;
-                self.dropped += 1;
-            }
-        }
-    }
-
     /// "kept of all, dropped".
     pub fn tally(&self) -> String {
         format!("{}/{} kept, {} dropped", self.kept().count(), self.turns.len(), self.dropped)
@@ -51,13 +31,14 @@ impl<T> Series<T> {
 }
 
 /// Runs `rounds` rounds of `turn(0..n)`, beginning with another candidate each
-/// time; `limit` is the part of one CPU that others may use during a turn. A quiet
-/// machine is awaited for 60 s, or what `ROWPOOL_BENCH_PATIENCE` says.
+/// time; one may measure nothing. `limit` is the part of one CPU that others may use
+/// during a turn. A quiet machine is awaited for 60 s, or what
+/// `ROWPOOL_BENCH_PATIENCE` says.
 pub fn alternate_within<T>(
     limit: impl Fn(usize) -> f64,
     rounds: usize,
     n: usize,
-    mut turn: impl FnMut(usize) -> T,
+    mut turn: impl FnMut(usize) -> Option<T>,
 ) -> Vec<Series<T>> {
     let empty = || Series { turns: (0..rounds).map(|_| None).collect(), dropped: 0 };
     let mut series: Vec<Series<T>> = (0..n).map(|_| empty()).collect();
@@ -71,11 +52,14 @@ pub fn alternate_within<T>(
                 let watch = Watch::start();
                 let result = turn(i);
                 // In short form the first attempt counts.
-                if super::short() || !watch.disturbed(limit(i)) {
-                    series[i].turns[round] = Some(result);
+                let done = super::short() || !watch.disturbed(limit(i));
+                if done {
+                    series[i].turns[round] = result;
+                }
+                series[i].dropped += usize::from(series[i].turns[round].is_none());
+                if done {
                     break;
                 }
-                series[i].dropped += 1;
             }
         }
     }

@@ -1,8 +1,8 @@
-//! The work: one decode step of SmolLM2-135M's shape, 211 matrices, with seeded
+//! The work: one decode step of SmolLM2-135M's shape, 211 matrices, with random
 //! weights. All candidates run the same kernels, rowpool's serial ones, on the
 //! same rows of the same memory.
 
-use super::candidate::{Serial, SERIAL};
+use super::candidate::SERIAL;
 use super::fork::{share, Pool};
 use super::machine::Line;
 use super::some;
@@ -20,11 +20,6 @@ pub type Shape = (usize, usize);
 const LAYER: [Shape; 7] =
     [(576, 576), (192, 576), (192, 576), (576, 576), (1536, 576), (1536, 576), (576, 1536)];
 
-/// The different shapes of the token, the head last.
-pub fn shapes() -> [Shape; 5] {
-    [(576, 576), (192, 576), (1536, 576), (576, 1536), (some(49152, 1024), 576)]
-}
-
 #[derive(Clone, Copy)]
 struct Matrix {
     shape: Shape,
@@ -32,18 +27,8 @@ struct Matrix {
     first: usize,
 }
 
-/// A `for_each_row` of ferrox's signature but for `n_rows`, which is the length.
-pub type ForEachRow = fn(&mut [f32], usize, RowFn<'_>);
-pub type RowFn<'a> = &'a (dyn Fn(usize, &mut f32) + Sync + Send);
-
-/// How the matrices of a layer are run on rowpool.
-#[derive(Clone, Copy, Debug)]
-pub struct Fused {
-    /// One region for those that share their input, or a region for each.
-    pub fused: bool,
-    /// All of a layer under one turn.
-    pub steps: bool,
-}
+/// Those of a layer that share their input: q, k, v; out; gate, up; down.
+const GROUPS: [Range<usize>; 4] = [0..3, 3..4, 4..6, 6..7];
 
 /// How a step went.
 #[derive(Clone, Copy, Debug)]
@@ -67,18 +52,13 @@ impl Token {
     /// The whole token, or one layer and a small head in short form.
     pub fn new(format: Format) -> Token {
         let mut sizes = LAYER.repeat(some(30, 1));
-        sizes.push(shapes()[4]);
+        sizes.push((some(49152, 1024), 576));
         Token::of(format, &sizes)
     }
 
     /// One region, of a matrix of this shape.
     pub fn single(format: Format, shape: Shape) -> Token {
         Token::of(format, &[shape])
-    }
-
-    /// So many layers, without the head.
-    pub fn of_layers(format: Format, layers: usize) -> Token {
-        Token::of(format, &LAYER.repeat(layers))
     }
 
     /// Of these matrices, in order.
@@ -92,7 +72,7 @@ impl Token {
         let matrices = matrices.collect();
         let lines = |rows: usize| (0..rows.div_ceil(32)).map(|_| Line([0.0; 32])).collect();
         let output = sizes.iter().map(|&(rows, _)| lines(rows)).collect();
-        Token { weights: Weights::seeded(format, first, sizes), matrices, output }
+        Token { weights: Weights::new(format, first, sizes), matrices, output }
     }
 
     pub fn format(&self) -> Format {
@@ -110,7 +90,7 @@ impl Token {
 
     /// One step: a region for each matrix.
     pub fn decode(&mut self, pool: &mut impl Pool) {
-        self.regions_of(pool, |_, _| true);
+        self.regions_of(pool, || true);
     }
 
     /// The same, given up after `limit`: with more threads than cores a spin
@@ -123,28 +103,16 @@ impl Token {
             last = now;
             now - begun
         };
-        let regions = self.regions_of(pool, |_, _| lap(Instant::now()) < limit);
+        let regions = self.regions_of(pool, || lap(Instant::now()) < limit);
         let time = lap(Instant::now());
         Paced { time, longest, done: regions as f64 / self.regions() as f64 }
     }
 
-    /// All matrices of one shape; how many there are.
-    pub fn shape(&mut self, pool: &mut impl Pool, shape: Shape) -> usize {
-        self.regions_of(pool, |_, own| own == shape)
-    }
-
-    /// A region for each matrix that is wanted, by its number and shape.
-    fn regions_of(
-        &mut self,
-        pool: &mut impl Pool,
-        mut wanted: impl FnMut(usize, Shape) -> bool,
-    ) -> usize {
+    /// A region for each matrix, as long as `go_on` says so; how many.
+    fn regions_of(&mut self, pool: &mut impl Pool, mut go_on: impl FnMut() -> bool) -> usize {
         let (weights, matrices, output) = self.parts();
         let mut regions = 0;
-        for (at, (&matrix, output)) in matrices.iter().zip(output).enumerate() {
-            if !wanted(at, matrix.shape) {
-                continue;
-            }
+        for (&matrix, output) in matrices.iter().zip(output).take_while(|_| go_on()) {
             let rows = move |rows: Range<usize>| {
                 // SAFETY: ranges of one region do not overlap, and regions
                 // follow each other.
@@ -172,59 +140,40 @@ impl Token {
         });
     }
 
-    /// One step by rowpool's own GEMV.
-    pub fn by_gemv(&mut self, pool: &rowpool::Pool) {
-        let (weights, matrices, output) = self.parts();
-        let mut inputs = weights.inputs.clone();
-        for (&matrix, output) in matrices.iter().zip(output) {
-            weights.gemv(pool, matrix, &mut inputs, output.all());
-        }
-    }
-
-    /// The matrices `ops` of each layer, in groups that share their input.
-    pub fn layers(&mut self, pool: &rowpool::Pool, way: Fused, ops: &[Range<usize>]) {
+    /// One step by rowpool's own GEMV: `fused`, with one region for matrices that
+    /// share their input; `steps`, with a layer's regions in one scope.
+    pub fn by_layers(&mut self, pool: &rowpool::Pool, fused: bool, steps: bool) {
         let (weights, matrices, output) = self.parts();
         let mut output: Vec<&mut [f32]> = output.map(Output::all).collect();
         let mut inputs = weights.inputs.clone();
         let mut group = |matrices: &[Matrix], output: &mut [&mut [f32]]| {
-            if way.fused {
+            if fused && matrices.len() > 1 {
                 let mut rows: Vec<_> = output.iter_mut().map(|rows| Rows::new(rows)).collect();
                 pool.with_work(matrices[0].shape.1).rows_of(&mut rows, |at, first, part| {
                     weights.multiply(matrices[at], first, part);
                 });
-            } else {
-                for (&matrix, rows) in matrices.iter().zip(output) {
-                    weights.gemv(pool, matrix, &mut inputs, rows);
-                }
+                return;
+            }
+            for (&matrix, rows) in matrices.iter().zip(output) {
+                weights.gemv(pool, matrix, &mut inputs, rows);
             }
         };
+        // The head is left for a last one.
         let layers = matrices.chunks(LAYER.len()).zip(output.chunks_mut(LAYER.len()));
         for (matrices, output) in layers {
             let mut all = || {
-                ops.iter().for_each(|ops| group(&matrices[ops.clone()], &mut output[ops.clone()]))
+                for own in &GROUPS {
+                    let own = own.start..own.end.min(matrices.len());
+                    if !own.is_empty() {
+                        group(&matrices[own.clone()], &mut output[own]);
+                    }
+                }
             };
-            if way.steps {
+            if steps {
                 pool.scope_steps(all);
             } else {
                 all();
             }
-        }
-    }
-
-    /// The same on the caller.
-    pub fn layers_serial(&mut self, ops: &[Range<usize>]) {
-        let wanted = |at, _| ops.iter().any(|ops| ops.contains(&(at % LAYER.len())));
-        self.regions_of(&mut Serial, wanted);
-    }
-
-    /// One step with a closure for each row, as ferrox calls its pool.
-    pub fn by_row(&mut self, for_each_row: ForEachRow) {
-        let (weights, matrices, output) = self.parts();
-        for (&matrix, output) in matrices.iter().zip(output) {
-            let row = |row: usize, out: &mut f32| {
-                weights.multiply(matrix, row, std::slice::from_mut(out))
-            };
-            for_each_row(output.all(), matrix.shape.1, &row);
         }
     }
 
@@ -291,40 +240,42 @@ fn of_columns(inputs: &Inputs, cols: usize) -> usize {
     inputs.iter().position(|input| input.0 == cols).expect("of each shape")
 }
 
-impl Weights {
-    /// Random ones, by xorshift64*.
-    fn seeded(format: Format, len: usize, sizes: &[Shape]) -> Weights {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut next = || {
-            state ^= state >> 12;
-            state ^= state << 25;
-            state ^= state >> 27;
-            state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+/// `len` weights, by xorshift64*: random fields, with scales and floats below 2.
+pub fn random(format: Format, len: usize) -> Vec<u8> {
+    let len = format.row_bytes(len).expect("whole blocks");
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let words = (0..len.div_ceil(8)).flat_map(|_| {
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_le_bytes()
+    });
+    let mut bytes: Vec<u8> = words.collect();
+    bytes.truncate(len);
+    for block in bytes.chunks_exact_mut(format.block_bytes()) {
+        let ends: &[usize] = match format {
+            Format::F32 => &[3],
+            Format::Q4K | Format::Q5K => &[1, 3],
+            Format::Q6K => &[209],
+            _ => &[1],
         };
-        // From -1 to 1.
-        let number = |bits: u64| (bits >> 40) as f32 / (1 << 23) as f32 - 1.0;
+        ends.iter().for_each(|&at| block[at] = block[at] & 0x83 | 0x38);
+    }
+    bytes
+}
+
+impl Weights {
+    fn new(format: Format, len: usize, sizes: &[Shape]) -> Weights {
         let mut inputs = Inputs::new();
         for &(_, cols) in sizes {
             if inputs.iter().all(|input| input.0 != cols) {
-                let x: Vec<f32> = (0..cols).map(|_| number(next())).collect();
+                let x: Vec<f32> = (0..cols).map(|i| (i as f32 * 0.7).sin()).collect();
                 let mut x = Input::new(&x);
                 x.prepare(format).expect("whole blocks");
                 inputs.push((cols, x));
             }
         }
-        let mut bytes = vec![0; format.row_bytes(len).expect("whole blocks")];
-        for block in bytes.chunks_exact_mut(format.block_bytes()) {
-            if format == Format::F32 {
-                block.copy_from_slice(&number(next()).to_le_bytes());
-            } else {
-                block
-                    .chunks_mut(8)
-                    .for_each(|part| part.copy_from_slice(&next().to_le_bytes()[..part.len()]));
-                // 0.01.
-                block[..2].copy_from_slice(&[0x1f, 0x21]);
-            }
-        }
-        Weights { format, bytes, inputs }
+        Weights { format, bytes: random(format, len), inputs }
     }
 
     fn matrix(&self, Matrix { shape: (rows, cols), first }: Matrix) -> gemv::Matrix<'_> {

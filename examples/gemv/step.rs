@@ -104,7 +104,7 @@ impl<'s> Step<'s> {
     }
 
     /// Takes each matrix in turn, on the pool or on this thread, and reads the
-    /// clock after each (some 30 ns of it).
+    /// clock after each (MEASUREMENTS, "clock").
     pub fn run(
         &self,
         work: Work,

@@ -1,8 +1,10 @@
 //! Settings of a pool, and its threads.
 
-use super::team::{ReadUsable, Setup, Team};
-use super::{context, Own, Pool, MAX_WIDTH};
-use crate::machine::{self, Binding, Plan};
+use super::team::{Setup, Team};
+use super::threads::{ThreadName, Threads};
+use super::{Own, Pool, MAX_WIDTH};
+use crate::config;
+use crate::machine::{self, Notes, Plan};
 use crate::policy::quota::QuotaShare;
 use crate::policy::spin::SpinWindow;
 use crate::policy::Policy;
@@ -12,7 +14,6 @@ use log::Level;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 /// Why a pool could not be built.
@@ -59,32 +60,6 @@ impl std::error::Error for BuildError {
     }
 }
 
-/// A name for the threads of a pool. Nobody outside needs to name the trait.
-pub trait ThreadName {
-    /// The name of the thread that owns `slot`.
-    fn name(&self, slot: usize) -> String;
-}
-
-impl ThreadName for &str {
-    fn name(&self, slot: usize) -> String {
-        format!("{self}-{slot}")
-    }
-}
-
-impl ThreadName for String {
-    fn name(&self, slot: usize) -> String {
-        self.as_str().name(slot)
-    }
-}
-
-impl<F: Fn(usize) -> String> ThreadName for F {
-    fn name(&self, slot: usize) -> String {
-        self(slot)
-    }
-}
-
-type Hook = Arc<dyn Fn(usize) + Send + Sync>;
-
 /// Settings of a [`Pool`].
 ///
 /// ```
@@ -101,15 +76,11 @@ type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 pub struct PoolBuilder {
     width: usize,
     window: Option<Duration>,
-    name: Option<Box<dyn ThreadName>>,
+    threads: Threads,
     pin: Option<bool>,
-    stack_size: Option<usize>,
-    on_start: Option<Hook>,
     strict: bool,
-    keep_worker_qos: bool,
     keep_caller_qos: Option<bool>,
     topology: Option<Topology>,
-    inherit_priority: bool,
     without: Vec<Policy>,
 }
 
@@ -119,7 +90,7 @@ impl fmt::Debug for PoolBuilder {
             .field("width", &self.width)
             .field("spin_window", &self.window)
             .field("pin", &self.pin)
-            .field("stack_size", &self.stack_size)
+            .field("stack_size", &self.threads.stack_size)
             .field("strict", &self.strict)
             .field("without", &self.without)
             .finish_non_exhaustive()
@@ -195,7 +166,7 @@ impl PoolBuilder {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn thread_name(mut self, name: impl ThreadName + 'static) -> Self {
-        self.name = Some(Box::new(name));
+        self.threads.name = Some(Box::new(name));
         self
     }
 
@@ -221,7 +192,7 @@ impl PoolBuilder {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
-        self.stack_size = Some(bytes);
+        self.threads.stack_size = Some(bytes);
         self
     }
 
@@ -234,7 +205,7 @@ impl PoolBuilder {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn on_worker_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.on_start = Some(Arc::new(hook));
+        self.threads.on_start = Some(Arc::new(hook));
         self
     }
 
@@ -262,7 +233,7 @@ impl PoolBuilder {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn worker_qos(mut self, raise: bool) -> Self {
-        self.keep_worker_qos = !raise;
+        self.threads.keep_qos = !raise;
         self
     }
 
@@ -309,7 +280,7 @@ impl PoolBuilder {
     /// # Ok::<(), rowpool::BuildError>(())
     /// ```
     pub fn inherit_priority(mut self, inherit: bool) -> Self {
-        self.inherit_priority = inherit;
+        self.threads.inherit_priority = inherit;
         self
     }
 
@@ -349,46 +320,47 @@ impl PoolBuilder {
         if self.width > MAX_WIDTH {
             return Err(BuildError::TooWide(self.width));
         }
-        let mut note = |level, text| notes.add(level, text);
-        let mut plan = Plan::new(self.width, MAX_WIDTH, self.topology.take(), &mut note);
+        let mut plan = Plan::new(self.width, MAX_WIDTH, self.topology.take(), notes);
         if !crate::sync::ONE_WORD {
             plan.width.threads = 1;
         }
         let threads = plan.width.threads;
         let mut level = Level::Debug;
-        let stuck = crate::sys::stuck_at_nice().filter(|_| threads > 1 && !self.inherit_priority);
+        let stuck =
+            crate::sys::stuck_at_nice().filter(|_| threads > 1 && !self.threads.inherit_priority);
         if let Some(nice) = stuck {
             let width = Box::new(plan.width.reason);
             plan.width.reason = Reason::StuckAtNice { width, nice };
             level = Level::Warn;
         }
-        note(level, format!("rowpool: {}", plan.width.reason));
-        let named = machine::policies(&mut note);
+        notes.add(level, format!("rowpool: {}", plan.width.reason));
+        let named = machine::policies(notes);
         let weights = plan.weights();
         let weighted = weights.is_some();
         let usable = plan.usable_at_first();
         let quota = usable.quota.and_then(QuotaShare::new);
         let plan = Arc::new(plan);
-        let reader = Arc::clone(&plan);
+        let window = self.window.or_else(|| config::spin_window(config::env));
         let team = Team::new(Setup {
             workers: threads - 1,
-            window: self.window.map_or_else(machine::spin_window, SpinWindow::fixed),
+            window: window.map_or(SpinWindow::DEFAULT, SpinWindow::fixed),
             policies: self.without.iter().fold(named, |on, &policy| on.without(policy)),
             weights,
             quota,
-            usable: ReadUsable(Box::new(move |patience, then| reader.usable_now(patience, then))),
+            plan: Some(Arc::clone(&plan)),
         });
-        let pin = self.pin.unwrap_or_else(machine::pin_by_default);
+        let pin = self.pin.unwrap_or_else(|| config::pin(config::env));
+        let keep_qos = || config::keep_caller_qos(config::env);
         let mut pool = Pool {
             team: Arc::new(team),
             own: Arc::new(Own { workers: Vec::new(), plan, ran_serially: AtomicBool::new(false) }),
-            keep_caller_qos: self.keep_caller_qos.unwrap_or_else(machine::keep_caller_qos),
+            keep_caller_qos: self.keep_caller_qos.unwrap_or_else(keep_qos),
             ops_per_item: None,
         };
         let own = Arc::get_mut(&mut pool.own).expect("nobody else has it yet");
         for slot in 1..threads {
             let binding = own.plan.binding(slot, pin, weighted);
-            match self.spawn(&pool.team, slot, binding) {
+            match self.threads.spawn(&pool.team, slot, binding) {
                 Ok(worker) => own.workers.push(worker),
                 Err(source) if self.strict => {
                     return Err(BuildError::Spawn { got: slot, wanted: threads, source });
@@ -406,66 +378,5 @@ impl PoolBuilder {
             pool.team.fit_to(usable);
         }
         Ok(pool)
-    }
-
-    fn spawn(
-        &self,
-        team: &Arc<Team>,
-        slot: usize,
-        binding: Binding,
-    ) -> io::Result<thread::JoinHandle<()>> {
-        let name: &dyn ThreadName = self.name.as_deref().unwrap_or(&"rowpool");
-        let mut thread = thread::Builder::new().name(name.name(slot).replace('\0', "?"));
-        if let Some(bytes) = self.stack_size {
-            thread = thread.stack_size(bytes);
-        }
-        let team = Arc::clone(team);
-        let hook = self.on_start.clone();
-        let (raise, inherit) = (!self.keep_worker_qos, self.inherit_priority);
-        // From its first instruction on.
-        let _blocked = crate::sys::BlockedForNew::new();
-        thread.spawn(move || {
-            context::mark_worker(Arc::as_ptr(&team) as usize);
-            // A logger's panic, for one.
-            caught(|| {
-                if !inherit {
-                    crate::sys::adopt_process_priority();
-                }
-                binding.apply(slot);
-                if raise {
-                    crate::sys::raise_worker_qos(slot);
-                }
-            });
-            if let Some(hook) = hook {
-                if !caught(|| hook(slot)) {
-                    caught(|| log::error!("rowpool: on_worker_start({slot}) panicked"));
-                }
-                // The last owner drops what the hook has captured.
-                caught(|| drop(hook));
-            }
-            team.work(slot - 1);
-        })
-    }
-}
-
-/// Runs what may panic and must not end the worker; whether it did not.
-fn caught(f: impl FnOnce()) -> bool {
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
-    // The payload's `Drop` may panic too.
-    result.map_err(std::mem::forget).is_ok()
-}
-
-/// What a build has to log, kept until it is through: a logger is foreign code,
-/// which may take locks and use pools.
-#[derive(Debug, Default)]
-pub(crate) struct Notes(Vec<(log::Level, String)>);
-
-impl Notes {
-    pub(crate) fn add(&mut self, level: log::Level, text: String) {
-        self.0.push((level, text));
-    }
-
-    pub(crate) fn log(self) {
-        self.0.into_iter().for_each(|(level, text)| log::log!(level, "{text}"));
     }
 }

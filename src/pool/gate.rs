@@ -240,9 +240,9 @@ impl Gate {
         self.word.fetch_and(!REST, Ordering::Relaxed);
     }
 
-    /// Tells the workers to leave.
+    /// Tells the workers to end.
     pub(super) fn stop(&self) {
-        // Release: what the dropper did is seen by the leaving worker.
+        // Release: what the dropper did is seen by the worker that ends.
         self.word.fetch_or(STOP, Ordering::Release);
     }
 }

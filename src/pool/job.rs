@@ -195,7 +195,7 @@ unsafe fn call<R: Region>(buffer: *const JobBuffer, slot: usize, split: Split<'_
 }
 
 unsafe fn call_through<R: Region>(buffer: *const JobBuffer, slot: usize, split: Split<'_>) {
-    // SAFETY: a pointer to the `R` in the caller's parcel lies there, which is
+    // SAFETY: a pointer to the `R` that the caller keeps lies there, which is
     // borrowed until the region ends; the rest as in `call`.
     unsafe { (**buffer.cast::<*const R>()).run_slot(slot, split) };
 }

@@ -16,6 +16,7 @@ mod panics;
 mod park;
 mod steps;
 mod team;
+mod threads;
 mod wait_word;
 mod worker;
 mod worker_state;
@@ -24,7 +25,6 @@ mod worker_state;
 #[path = "../../tests/loom/team.rs"]
 pub mod model;
 
-pub(crate) use builder::Notes;
 pub use builder::{BuildError, PoolBuilder};
 pub(crate) use context::{inside, Inside};
 pub(crate) use gate::MAX_WIDTH;

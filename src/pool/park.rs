@@ -25,7 +25,7 @@ pub(super) struct Sleepers {
 
 #[derive(Debug)]
 struct State {
-    /// Workers that are not up: from P1, `leave` or their creation until they
+    /// Workers that are not up: from P1, `go_away` or their creation until they
     /// run again. Who is woken already is told apart by its state and not
     /// notified twice, or each region until it runs would pay a system call.
     count: AtomicUsize,
@@ -91,7 +91,7 @@ impl Sleepers {
 
     /// W6: a worker goes away; until `arrive` the caller runs its slots at once,
     /// and nobody wakes it.
-    pub(super) fn leave(&self, worker: &WorkerState) {
+    pub(super) fn go_away(&self, worker: &WorkerState) {
         worker.mark_away();
         if !planted(Fault::AwayUncounted) {
             // Relaxed: a count.

@@ -10,6 +10,7 @@ use super::job::{ErasedJob, JobHeader};
 use super::panics::Panics;
 use super::park::Sleepers;
 use super::worker_state::WorkerState;
+use crate::machine::Plan;
 use crate::partition::{Split, Weights};
 use crate::policy::oversubscription::Oversubscription;
 use crate::policy::quota::QuotaShare;
@@ -18,6 +19,7 @@ use crate::policy::{Policies, Policy};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Line, Ordering};
 use crate::sys::Process;
 use crate::topology::Usable;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Up to this many workers each have a gate of their own, which also carries
@@ -36,31 +38,8 @@ pub(crate) struct Setup {
     pub(crate) weights: Option<Weights>,
     /// What the CPU quota leaves beyond whole CPUs.
     pub(crate) quota: Option<QuotaShare>,
-    /// What may be used now; asked seldom.
-    pub(crate) usable: ReadUsable,
-}
-
-/// Hands on what CPUs may be used now, unless there is no news, or none within so
-/// much time.
-pub(crate) struct ReadUsable(pub(crate) Box<ReadUsableFn>);
-
-type ReadUsableFn = dyn Fn(Duration, &mut dyn FnMut(Usable)) + Send + Sync;
-
-impl std::fmt::Debug for ReadUsable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ReadUsable")
-    }
-}
-
-impl Setup {
-    /// Workers per gate.
-    pub(super) fn group(&self) -> usize {
-        if self.workers <= OWN_GATES {
-            1
-        } else {
-            GROUP
-        }
-    }
+    /// Says what may be used now; asked seldom. `None` in the model.
+    pub(crate) plan: Option<Arc<Plan>>,
 }
 
 /// One team of workers and everything they share with their callers.
@@ -82,7 +61,7 @@ pub(crate) struct Team {
     weights: Option<Weights>,
     pub(super) policies: Policies,
     pub(super) quota: Option<QuotaShare>,
-    usable: ReadUsable,
+    plan: Option<Arc<Plan>>,
     /// How long a worker spins before it parks.
     pub(super) window: SpinWindow,
     /// What everybody does between two looks.
@@ -121,14 +100,14 @@ impl Team {
     /// With more workers than a pool may have, or where there is not one weight
     /// for each slot.
     pub(crate) fn new(setup: Setup) -> Self {
-        let group = setup.group();
+        let group = if setup.workers <= OWN_GATES { 1 } else { GROUP };
         let on = setup.policies.has(Policy::Wake);
         Team::with(setup, group, CallerState::new(on))
     }
 
     /// A team with `group` workers to a gate.
     pub(super) fn with(setup: Setup, group: usize, caller: CallerState) -> Self {
-        let Setup { workers, window, policies, weights, quota, usable } = setup;
+        let Setup { workers, window, policies, weights, quota, plan } = setup;
         assert!(workers < MAX_WIDTH, "checked by the builder");
         assert!(weights.as_ref().is_none_or(|weights| weights.slots() == workers + 1));
         let gates = workers.div_ceil(group);
@@ -153,7 +132,7 @@ impl Team {
             weights,
             policies,
             quota: quota.filter(|_| policies.has(Policy::Quota)),
-            usable,
+            plan,
             window: if policies.has(Policy::Spin) { window } else { window.whole() },
             relax: Relax::measured(),
             process: Process::current(),
@@ -214,8 +193,8 @@ impl Team {
     /// The same, for those that may be used now. Asks the system: not for a region.
     /// Waits so long for another thread that does the same.
     pub(crate) fn refresh(&self, patience: Duration) {
-        if !self.workers.is_empty() {
-            (self.usable.0)(patience, &mut |usable| self.fit_to(usable));
+        if let Some(plan) = self.plan.as_ref().filter(|_| !self.workers.is_empty()) {
+            plan.usable_now(patience, &mut |usable| self.fit_to(usable));
         }
     }
 
@@ -406,7 +385,7 @@ impl Team {
         self.sleepers.wake_up(&self.workers, self.active() - 1);
     }
 
-    /// Sends the workers home; the threads end soon after.
+    /// Tells the workers to end; their threads do soon after.
     pub(crate) fn stop(&self) {
         self.set_most(1);
         self.gates.iter().for_each(Gate::stop);

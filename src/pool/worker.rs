@@ -185,7 +185,7 @@ impl Team {
             self.change_active(width + 1, width);
         }
         // W6.
-        self.sleepers.leave(state);
+        self.sleepers.go_away(state);
         let begun = Instant::now();
         let mut left = absence.time;
         loop {

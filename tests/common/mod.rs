@@ -6,16 +6,16 @@ mod bound;
 mod checked;
 mod child;
 pub mod cpus;
-mod crew;
 mod logs;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub mod tasks;
+mod threads;
 
 pub use bound::Bound;
 pub use checked::{cannot_check, is_root, pass_on};
 pub use child::{done, slowness, Isolated};
-pub use crew::{on_all_threads, Latch, LatePool, Meeting};
 pub use logs::{record_logs, warnings};
+pub use threads::{on_all_threads, Latch, LatePool, Meeting};
 
 /// The path of the function that it is written in, without the crate's name:
 /// what libtest calls a test.

@@ -6,7 +6,7 @@ use super::caller_lock::CallerLock;
 use super::caller_state::CallerState;
 use super::job::{OwnedJob, Region};
 use super::park::Sleepers;
-use super::team::{ReadUsable, Team};
+use super::team::Team;
 use super::worker_state::WorkerState;
 use crate::partition::Split;
 use crate::policy::spin::SpinWindow;
@@ -63,10 +63,15 @@ impl ModelTeam {
             Wait::Spin => Duration::MAX,
             Wait::Park => Duration::ZERO,
         });
-        let usable = ReadUsable(Box::new(|_, _| ()));
         let policies = Policies::ALL;
-        let setup =
-            super::team::Setup { workers, window, policies, weights: None, quota: None, usable };
+        let setup = super::team::Setup {
+            workers,
+            window,
+            policies,
+            weights: None,
+            quota: None,
+            plan: None,
+        };
         let mut team = Team::with(setup, group, CallerState::with_looks(looks));
         team.absence = away.map(|width| Absence { time: Duration::ZERO, width });
         ModelTeam(Arc::new(team))
@@ -165,7 +170,7 @@ impl ModelSleepers {
         let state = &self.workers[worker];
         self.sleepers.arrive(state);
         if away {
-            self.sleepers.leave(state);
+            self.sleepers.go_away(state);
             self.sleepers.arrive(state);
         }
         let wakes = since.unwrap_or_else(|| self.sleepers.wakes());
