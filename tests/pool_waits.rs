@@ -8,16 +8,18 @@ mod common;
 #[path = "common/time.rs"]
 mod time;
 
-use common::on_all_threads;
 use common::tasks::{await_asleep, await_named};
+use common::{on_all_threads, Latch};
 use rowpool::topology::{Quota, Topology};
 use rowpool::{Policy, Pool, PoolBuilder};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 use time::{advance, play, seen, Role, Seen};
 
 const NS: Duration = Duration::from_nanos(1);
 const US: Duration = Duration::from_micros(1);
+const MS: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// A pool of two threads on this machine, which the tests' time is for.
@@ -178,4 +180,124 @@ fn s1_a_worker_in_shifts_is_away_for_its_time() {
             }
         });
     }
+}
+
+/// Runs `watch` while a caller, in the tests' time, waits in the queue of `pool`,
+/// and says `served` when its region is open.
+fn queue(pool: &Pool, served: &AtomicBool, watch: impl FnOnce(&Seen) + Send) {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let caller = seen(Role::Caller);
+            caller.await_reads(20);
+            watch(caller);
+        });
+        pool.run(2, |_| served.store(true, Ordering::SeqCst));
+    });
+}
+
+/// S51: the head of the queue looks for 5 us, then naps, longer each time, for a
+/// batch of 4 ms, and from then on demands a handoff.
+#[test]
+fn s51_the_head_of_the_queue_naps_for_a_batch() {
+    bounded!();
+    isolated!().run(|| {
+        let pool = pool(Topology::new(2), |builder| builder);
+        let (held, done) = (Latch::default(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            let (pool, held, done) = (&pool, &held, &done);
+            scope.spawn(move || {
+                // Both slots run, so nobody thinks that they wait for the waiter.
+                pool.run(2, |_| {
+                    held.open();
+                    while !done.load(Ordering::SeqCst) {
+                        std::hint::spin_loop();
+                    }
+                });
+            });
+            held.wait();
+            queue(pool, &AtomicBool::new(false), |caller| {
+                let naps = |time| after(time, caller, Seen::naps);
+                assert_eq!(naps(5 * US - NS), 0);
+                // 50, 100, 200, 400 and five of 800 us reach 4 ms.
+                assert_eq!(naps(NS), 9);
+                assert_eq!(naps(100 * US), 0, "it sleeps until it is called");
+                done.store(true, Ordering::SeqCst);
+            });
+        });
+    });
+}
+
+/// S23: the steps of a scope are not torn apart before somebody has waited for 20
+/// ms, and then between two of them.
+#[test]
+fn s23_a_scope_of_steps_is_left_alone_for_20_ms() {
+    bounded!();
+    isolated!().run(|| {
+        let pool = pool(Topology::new(2), |builder| builder);
+        let (kept, done) = (Latch::default(), AtomicBool::new(false));
+        let steps = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            let (pool, kept, done, steps) = (&pool, &kept, &done, &steps);
+            scope.spawn(move || {
+                pool.scope_steps(|| {
+                    while !done.load(Ordering::SeqCst) {
+                        pool.run(2, |_| kept.open());
+                        steps.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
+            });
+            kept.wait();
+            let more_steps = || {
+                let enough = steps.load(Ordering::SeqCst) + 200;
+                while steps.load(Ordering::SeqCst) < enough {
+                    std::hint::spin_loop();
+                }
+            };
+            let served = AtomicBool::new(false);
+            queue(pool, &served, |caller| {
+                // Its naps are over after 4.8 ms.
+                assert_eq!(after(5 * US, caller, Seen::naps), 9);
+                advance(15 * MS);
+                caller.await_reads(12);
+                more_steps();
+                assert!(!served.load(Ordering::SeqCst));
+                advance(MS);
+            });
+            more_steps();
+            done.store(true, Ordering::SeqCst);
+        });
+    });
+}
+
+/// S2: pools that are gone and workers in shifts do not count twice: as long as
+/// there are as many CPUs as workers and a caller, nobody offers his CPU.
+#[test]
+fn s2_workers_are_counted_once() {
+    bounded!();
+    isolated!().run(|| {
+        for _ in 0..5 {
+            drop(pool(Topology::new(4), |builder| builder));
+        }
+        let mut facts = Topology::new(4);
+        facts.quota = Quota::new(150_000, 100_000);
+        let one = pool(facts, |builder| builder);
+        let (worker, other) = (seen(Role::Worker), seen(Role::Other));
+        for _ in 0..5 {
+            advance(5 * MS);
+            region(&one, || ());
+            worker.await_reads(30);
+        }
+        assert!(worker.naps() > 0, "it works in shifts");
+        // Two workers and a caller.
+        let builder = Pool::builder().topology(Topology::new(3)).width(2).spin_window(HOUR);
+        let two = builder.on_worker_start(|_| play(Role::Other)).build().unwrap();
+        on_all_threads(&two, |_| ());
+        for _ in 0..3 {
+            region(&one, || ());
+            other.await_reads(20);
+            region(&two, || ());
+            other.await_reads(20);
+        }
+        assert_eq!(other.yields(), 0);
+    });
 }
