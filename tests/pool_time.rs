@@ -106,7 +106,7 @@ fn s4_spin_windows_get_shorter_where_nothing_comes() {
             if policy {
                 // One that comes within a whole window brings it back.
                 await_asleep(std::slice::from_ref(&worker));
-                advance(200 * US);
+                advance(290 * US);
                 wake_by_a_region(&pool, &worker);
                 assert!(!parks_after(&worker, 250 * US), "whole again");
             }

@@ -280,3 +280,7 @@ impl<T> CallerLock<T> {
         self.line.demand.store(what, Ordering::Relaxed);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "../../tests/unit/pool_caller_lock.rs"]
+mod tests;

@@ -84,3 +84,7 @@ impl CallerState {
         self.lack.1.observe(now, delay)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "../../tests/unit/pool_caller_state.rs"]
+mod tests;

@@ -268,3 +268,7 @@ impl Team {
         caller.measured(looks);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "../../tests/unit/pool_join.rs"]
+mod tests;

@@ -165,3 +165,7 @@ impl Sleepers {
         left < most
     }
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "../../tests/unit/pool_park.rs"]
+mod tests;

@@ -29,6 +29,7 @@ pub struct Seen {
     reads: AtomicU64,
     yields: AtomicU64,
     naps: AtomicU64,
+    asked: AtomicU64,
     delay: AtomicU64,
 }
 
@@ -71,6 +72,7 @@ impl Seen {
             reads: AtomicU64::new(0),
             yields: AtomicU64::new(0),
             naps: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
             delay: AtomicU64::new(0),
         }
     }
@@ -96,6 +98,11 @@ impl Seen {
     /// How often it has slept for a time.
     pub fn naps(&self) -> u64 {
         self.naps.load(Ordering::SeqCst)
+    }
+
+    /// How often it has asked how long it has lacked a CPU.
+    pub fn asked(&self) -> u64 {
+        self.asked.load(Ordering::SeqCst)
     }
 
     /// Its threads have lacked a CPU for so much longer.
@@ -204,6 +211,7 @@ unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_
     // SAFETY: by contract.
     let name = unsafe { CStr::from_ptr(path) };
     if let Some(role) = ROLE.get().filter(|_| name == c"/proc/thread-self/schedstat") {
+        count(|seen| &seen.asked);
         return account(seen(role).delay.load(Ordering::SeqCst));
     }
     let (flags, mode) = (c_long::from(flags), c_long::from(mode));
