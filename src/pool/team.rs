@@ -38,7 +38,7 @@ pub(crate) struct Setup {
     pub(crate) weights: Option<Weights>,
     /// What the CPU quota leaves beyond whole CPUs.
     pub(crate) quota: Option<QuotaShare>,
-    /// Says what may be used now; asked seldom. `None` in the model.
+    /// Says what may be used now; asked seldom. `None` in models and tests.
     pub(crate) plan: Option<Arc<Plan>>,
 }
 

@@ -6,7 +6,7 @@ use crate::partition::Split;
 use crate::policy::spin::SpinWindow;
 use crate::policy::Policies;
 use crate::pool::job::{OwnedJob, Region};
-use crate::pool::team::{ReadUsable, Setup};
+use crate::pool::team::Setup;
 use crate::sync::Ordering;
 
 /// Calls the closure with each slot.
@@ -20,9 +20,8 @@ unsafe impl<F: Fn(usize) + Sync> Region for Slots<F> {
 }
 
 fn team(workers: usize, policies: Policies) -> Team {
-    let usable = ReadUsable(Box::new(|_, _| ()));
     let window = SpinWindow::fixed(Duration::from_secs(3600));
-    Team::new(Setup { workers, window, policies, weights: None, quota: None, usable })
+    Team::new(Setup { workers, window, policies, weights: None, quota: None, plan: None })
 }
 
 /// One whose workers all have parked.
@@ -98,7 +97,7 @@ fn those_outside_of_the_active_width_may_sleep() {
     team.workers[1].prepare_park(0);
     at_slot_0(&team, 3, long, &[1, 2, 3]);
     // Now it is counted.
-    team.sleepers.leave(&team.workers[1]);
+    team.sleepers.go_away(&team.workers[1]);
     team.workers[1].prepare_park(0);
     at_slot_0(&team, 3, long, &[2, 3]);
 }
@@ -141,7 +140,7 @@ fn owners_have_a_grace_unless_they_sleep() {
         assert_eq!(join(&team, &all), JoinStats { looks: 0, quiet: true });
         assert_eq!(join(&team, &all[1..]), JoinStats { looks: 24, quiet: false }, "one is late");
         // Counted as if one slept: who is awake has his grace all the same.
-        team.sleepers.leave(&team.workers[0]);
+        team.sleepers.go_away(&team.workers[0]);
         team.workers[0].mark_awake();
         assert_eq!(join(&team, &all[1..]), JoinStats { looks: 12, quiet: false });
     }

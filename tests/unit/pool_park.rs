@@ -75,7 +75,7 @@ fn who_finds_news_does_not_sleep() {
     });
     assert!(woken);
     assert!(!worker.away());
-    sleepers.leave(&worker);
+    sleepers.go_away(&worker);
     assert!(worker.away() && !worker.parked());
     assert_eq!(sleepers.count(), 1);
 }
