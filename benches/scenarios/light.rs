@@ -90,7 +90,7 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
             _ => Token::new(format),
         };
         let turns = Turns::within(
-            |_| f64::INFINITY,
+            |_| 1e3,
             rounds(7),
             &cases,
             |((_, lights), candidate)| turn(lights, candidate, &mut token),
