@@ -10,9 +10,9 @@
 mod scenarios;
 mod support;
 
-use scenarios::{callers, confined, neighbours, seldom, tokens};
+use scenarios::{callers, confined, light, neighbours, seldom, tokens};
 use support::cgroup::{self, Group};
-use support::child::{self, Child, Hog};
+use support::child::{self, Child, Hog, Light};
 use support::prelude::*;
 
 /// One scenario of a policy.
@@ -25,6 +25,8 @@ struct Ablation {
     figure: fn(with: bool) -> f64,
     /// CPUs with a busy neighbour.
     hogs: &'static [usize],
+    /// Light neighbours, and busy ones that are not bound.
+    lights: &'static [Light],
     /// A CPU quota, in hundredths.
     quota: Option<u32>,
 }
@@ -43,10 +45,10 @@ const fn row(
     unit: Unit,
     figure: fn(bool) -> f64,
 ) -> Ablation {
-    Ablation { policy, scenario, unit, figure, hogs: &[], quota: None }
+    Ablation { policy, scenario, unit, figure, hogs: &[], lights: &[], quota: None }
 }
 
-const ABLATIONS: [Ablation; 11] = [
+const ABLATIONS: [Ablation; 13] = [
     row("wake", "a small region every 5 ms", Time("µs"), |_| {
         seldom::after_gaps(seldom::GAPS[1], &ROWPOOL)
     }),
@@ -68,6 +70,14 @@ const ABLATIONS: [Ablation; 11] = [
     },
     Ablation { hogs: &[1], ..row("timeslice", "token beside a hog", Time("ms"), token) },
     Ablation { hogs: &[0, 1], ..row("timeslice", "beside two", Time("ms"), token) },
+    Ablation {
+        lights: &[light::BUSY],
+        ..row("placement", "beside a busy loop, unbound", Time("ms"), token)
+    },
+    Ablation {
+        lights: &[light::COMPILER],
+        ..row("placement", "beside a compiler at nice 10", Time("ms"), token)
+    },
     row("oversubscription", "two pools in turn", Time("ms"), |_| {
         neighbours::in_turn(&ROWPOOL, &mut Token::new(Format::Q8_0))[0]
     }),
@@ -106,7 +116,7 @@ fn main() {
     child::run(turn);
     let mut rows = Vec::new();
     for (at, ablation) in ABLATIONS.iter().enumerate().filter(|(_, it)| wanted(it.policy)) {
-        let Ablation { policy, scenario, unit, hogs, quota, .. } = ablation;
+        let Ablation { policy, scenario, unit, hogs, lights, quota, .. } = ablation;
         eprintln!("measuring: {policy}, {scenario}");
         let group = match quota.map(Group::with_quota).transpose() {
             Ok(group) => group,
@@ -120,7 +130,7 @@ fn main() {
         let cases: Vec<Case<&str>> =
             SIDES.iter().map(|side| (name.clone().into(), *side, *side)).collect();
         let turns = Turns::of(rounds(15), &cases, |side| {
-            let Some(_neighbours) = Hog::on_all(hogs) else {
+            let Some(_neighbours) = Hog::on_all(hogs).zip(Hog::light(lights)) else {
                 return [f64::NAN; 3];
             };
             let without = if *side == "without" { policy } else { "" };

@@ -16,7 +16,8 @@ const TIMER: Light = each(20, 240);
 const KERNEL: Light = each(100, 1000);
 const BURST: Light = each(2000, 10_000);
 /// Busy, and the last to get a CPU.
-const COMPILER: Light = Light { cpu: -1, nice: 10, work: 1_000_000, sleep: 0, packets: 0 };
+pub const COMPILER: Light = Light { cpu: -1, nice: 10, work: 1_000_000, sleep: 0, packets: 0 };
+pub const BUSY: Light = Light { nice: 0, ..COMPILER };
 /// A frame, and the timers of pages.
 const FRAMES: Light = Light { cpu: -1, ..each(3000, 16_667) };
 const PAGES: Light = Light { cpu: -1, ..each(50, 1000) };

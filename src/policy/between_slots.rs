@@ -72,6 +72,11 @@ impl BetweenSlots {
         }
     }
 
+    /// The worker has another CPU: what it lacked on the old one says nothing.
+    pub(crate) fn moved(&mut self) {
+        self.timeslice = self.timeslice.take().map(|_| Timeslice::new());
+    }
+
     /// The worker has slept for want of regions.
     pub(crate) fn slept(&mut self) {
         if let Some(quota) = &mut self.quota {

@@ -9,6 +9,7 @@
 //! | [`spin`] | how long a worker looks before it parks | after a vain window |
 //! | [`quota`] | when a worker works that the quota feeds in part | between two slots |
 //! | [`timeslice`] | when a worker whose CPU is shared gives it away | between two slots |
+//! | [`placement`] | whether a worker leaves its caller's CPU | between two slots, after a sleep |
 //! | [`oversubscription`] | whether a waiting worker offers its CPU to another pool | in a window |
 
 #![cfg_attr(loom, allow(dead_code, reason = "the model waits without time"))]
@@ -16,6 +17,7 @@
 mod absence;
 mod between_slots;
 pub(crate) mod oversubscription;
+pub(crate) mod placement;
 pub(crate) mod quota;
 mod set;
 pub(crate) mod spin;

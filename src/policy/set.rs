@@ -24,6 +24,10 @@ pub enum Policy {
     /// `timeslice`: a worker that shares its CPU with a busy neighbour gives it
     /// away between two slots. Without it, the kernel takes it inside of slots.
     Timeslice,
+    /// `placement`: a stalled worker that the scheduler has put on its caller's
+    /// CPU moves to another. Without it, the two take turns until the scheduler
+    /// parts them.
+    Placement,
     /// `oversubscription`: workers of a pool that waits offer their CPU to the
     /// pool whose region is open. Without it, they spin.
     Oversubscription,
@@ -31,11 +35,12 @@ pub enum Policy {
 
 impl Policy {
     /// All of them, with the names that `ROWPOOL_WITHOUT` takes.
-    const ALL: [(Policy, &'static str); 5] = [
+    const ALL: [(Policy, &'static str); 6] = [
         (Policy::Wake, "wake"),
         (Policy::Spin, "spin"),
         (Policy::Quota, "quota"),
         (Policy::Timeslice, "timeslice"),
+        (Policy::Placement, "placement"),
         (Policy::Oversubscription, "oversubscription"),
     ];
 }

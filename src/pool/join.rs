@@ -141,6 +141,7 @@ impl Team {
     #[cold]
     fn wake_for(&self, width: usize, caller: &mut CallerState) {
         let begun = Instant::now();
+        self.note_caller_cpu();
         if self.sleepers.wake_up(&self.workers, width - 1) {
             caller.wake.woke(begun.elapsed());
         }
@@ -228,7 +229,8 @@ impl Team {
             if from == width - 1 {
                 return;
             }
-            if backoff.step() && self.policies.has(Policy::Timeslice) {
+            if backoff.step() {
+                self.note_caller_cpu();
                 self.workers[from].set_stalled(true);
                 self.observe_own_cpu(caller);
             }
@@ -239,6 +241,9 @@ impl Team {
     /// too: workers want to know.
     #[cold]
     fn observe_own_cpu(&self, caller: &mut CallerState) {
+        if !self.policies.has(Policy::Timeslice) {
+            return;
+        }
         let thread = crate::sync::context::id();
         let delay = crate::sys::run_delay();
         let lacks = delay.and_then(|delay| caller.lacks_cpu(thread, Instant::now(), delay));

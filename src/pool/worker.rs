@@ -108,6 +108,7 @@ impl Team {
             // width too a woken worker passes the wake on (P9).
             if self.sleepers.park(state, wakes, || gate.look() != seen) {
                 self.sleepers.pass_on(&self.workers);
+                self.leave_caller_cpu();
             }
             backoff.woken();
             between.slept();
@@ -162,6 +163,9 @@ impl Team {
         let stalled = state.stalled();
         if stalled {
             state.set_stalled(false);
+            if self.leave_caller_cpu() {
+                return between.moved();
+            }
         }
         let left = Instant::now();
         let shares = self.caller_shares();

@@ -203,6 +203,37 @@ pub(crate) fn wiped_page<T>() -> Option<*mut T> {
     Some(page.cast())
 }
 
+/// The CPU that the calling thread runs on.
+pub(crate) fn current_cpu() -> Option<u32> {
+    // SAFETY: takes nothing; -1 where it is not known.
+    u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// Moves the calling thread to another CPU of its mask, which stays as it is;
+/// false where there is none. (A mask that somebody else changes at the same
+/// moment may be lost: the pool reads the process's again.)
+pub(crate) fn leave_cpu(cpu: u32) -> bool {
+    let at = (cpu / 64) as usize;
+    let mut mask = [0u64; 128];
+    // SAFETY: the kernel writes at most the given bytes, all of `mask`; 0 is the
+    // calling thread.
+    let read =
+        unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) } == 0;
+    let rest = |mut mask: [u64; 128]| {
+        mask[at] &= !(1 << (cpu % 64));
+        mask
+    };
+    if !read || at >= mask.len() || rest(mask) == mask || rest(mask) == [0; 128] {
+        return false;
+    }
+    // SAFETY: reads the given bytes of a live array.
+    let set = |mask: &[u64; 128]| unsafe {
+        libc::sched_setaffinity(0, size_of_val(mask), mask.as_ptr().cast()) == 0
+    };
+    // The first moves it; the scheduler does not bring it back at once.
+    set(&rest(mask)) && set(&mask)
+}
+
 /// Whether `bind_to` works here.
 pub(crate) const BINDS_TO_SETS: bool = true;
 
@@ -229,3 +260,7 @@ pub(crate) fn pin_to(cpu: usize) -> bool {
     cpu < 8 * size_of::<libc::cpu_set_t>()
         && core_affinity::set_for_current(core_affinity::CoreId { id: cpu })
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "../../tests/unit/sys_linux.rs"]
+mod tests;

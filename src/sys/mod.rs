@@ -11,6 +11,7 @@
 //! | `adopt_process_priority()`, `stuck_at_nice()` | gives the calling worker the process's priority; what it would have to keep |
 //! | `pin_to(cpu)` | binds the calling thread to one CPU; false if it cannot |
 //! | `run_delay()` | how long the calling thread has wanted a CPU and had none; `None` if unknown |
+//! | `current_cpu()`, `leave_cpu(cpu)` | the calling thread's CPU, `None` if unknown; moves it off that one |
 //! | `thread_number()`, `thread_runs(n)` | the calling thread's number; whether that thread runs; 0, false if unknown |
 //! | `bind_to(cpus)` | binds it to any of some, where `BINDS_TO_SETS` |
 

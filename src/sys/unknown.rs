@@ -8,6 +8,16 @@ pub(crate) fn run_delay() -> Option<Duration> {
 }
 
 /// Not asked.
+pub(crate) fn current_cpu() -> Option<u32> {
+    None
+}
+
+/// Nobody asks.
+pub(crate) fn leave_cpu(_cpu: u32) -> bool {
+    false
+}
+
+/// Not asked.
 #[inline(always)]
 pub(crate) fn thread_number() -> u32 {
     0

@@ -43,6 +43,22 @@ fn who_shares_its_cpu_is_asked_after_each_slot_and_goes_away() {
 }
 
 #[test]
+fn on_another_cpu_it_begins_anew() {
+    for stalls in 1..=2 {
+        let (mut between, begun) = (BetweenSlots::new(Policies::ALL, None, 0), Instant::now());
+        let stalls = [0, 8].into_iter().take(stalls);
+        stalls.for_each(|ms| drop(between.decide(begun + ms * MS, true, false, || Some(ms * MS))));
+        between.moved();
+        assert!(!between.concerned(false), "what it lacked was on the old CPU");
+        assert_eq!(between.decide(begun + 16 * MS, true, false, || Some(16 * MS)), None);
+        assert!(!between.concerned(false), "one stall is none");
+    }
+    let mut none = BetweenSlots::new(Policies::NONE, None, 0);
+    none.moved();
+    assert!(!none.concerned(false));
+}
+
+#[test]
 fn without_the_policy_or_the_system_s_account_nobody_gives_a_cpu_away() {
     let (on, begun) = (Policies::ALL.without(Policy::Timeslice), Instant::now());
     let mut between = BetweenSlots::new(on, None, 0);

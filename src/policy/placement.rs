@@ -1,0 +1,25 @@
+//! Where the scheduler has put a worker: not on its caller's CPU.
+//!
+//! Beside a busy thread that is not bound, even one of low priority, the system
+//! may leave worker and caller on one CPU and that thread alone on the other: its
+//! balance counts threads, not what they are about. Each then waits for the other,
+//! and the pool is as slow as serial code (MEASUREMENTS, "unbound neighbour"). So
+//! a worker that has stalled its caller, or was woken by it, compares the two
+//! CPUs, and leaves if they are the same. Linux and Android only.
+
+/// Whether a worker on CPU `own` is to leave it; `None` where a CPU is not known.
+pub(crate) fn collides(own: Option<u32>, caller: Option<u32>) -> bool {
+    own.is_some() && own == caller
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn only_known_cpus_that_are_the_same_collide() {
+        assert!(super::collides(Some(0), Some(0)));
+        assert!(!super::collides(Some(0), Some(1)));
+        assert!(!super::collides(None, None));
+        assert!(!super::collides(Some(1), None));
+        assert!(!super::collides(None, Some(1)));
+    }
+}
