@@ -33,6 +33,8 @@ mod count_latch;
 #[cfg(not(loom))]
 mod error;
 #[cfg(not(loom))]
+mod host;
+#[cfg(not(loom))]
 mod job;
 #[cfg(not(loom))]
 mod join;
