@@ -1,6 +1,7 @@
 //! How a pool is configured.
 
-use crate::registry::{self, Registry};
+use crate::global;
+use crate::registry::Registry;
 use crate::worker::ThreadBuilder;
 use crate::{ThreadPool, ThreadPoolBuildError};
 use std::any::Any;
@@ -164,7 +165,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// As for [`build`](Self::build), and if there is a global pool already,
     /// made by this or by the first use.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        registry::init_global(self)?.wait_until_started();
+        global::init_global(self)?.wait_until_started();
         Ok(())
     }
 }

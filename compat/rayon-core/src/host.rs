@@ -8,7 +8,8 @@
 //! it saw, as one that runs a task. What it calls of this package in that slot
 //! it calls as the worker that it is.
 
-use crate::registry::{self, Registry};
+use crate::global;
+use crate::registry::Registry;
 use crate::seat::Seat;
 use rowpool::{Guest, Pool};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub(crate) fn pool(width: usize) -> Option<&'static Pool> {
 /// The seat of a worker of the host's, if it has one.
 #[inline]
 fn seat(slot: usize) -> Option<&'static Seat> {
-    let registry: &'static Arc<Registry> = registry::built()?;
+    let registry: &'static Arc<Registry> = global::built()?;
     registry.is_hosted(slot).then(|| registry.seat(slot))
 }
 

@@ -33,6 +33,8 @@ mod count_latch;
 #[cfg(not(loom))]
 mod error;
 #[cfg(not(loom))]
+mod global;
+#[cfg(not(loom))]
 mod host;
 #[cfg(not(loom))]
 mod job;
@@ -99,7 +101,7 @@ mod face {
     pub fn current_num_threads() -> usize {
         match crate::seat::Seat::current() {
             Some(seat) => seat.registry().num_threads(),
-            None => crate::registry::global().num_threads(),
+            None => crate::global::global().num_threads(),
         }
     }
 
