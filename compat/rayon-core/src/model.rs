@@ -1,11 +1,11 @@
-//! What `tests/loom.rs` checks: the letter box, the latch, sleeping and the
-//! free seat, by the very code that workers run. Deques are crossbeam's, which
+//! What `tests/loom.rs` checks: the letter box, the latch, sleeping, here and at a
+//! host's, and the free seat, by the very code that workers run. Deques are crossbeam's, which
 //! has its own models.
 
 use crate::bell::Bell;
 use crate::latch::Flag;
 use crate::mail::Mail;
-use crate::sync::{fence, AtomicUsize, Ordering};
+use crate::sync::{fence, lock, AtomicUsize, Condvar, Mutex, Ordering};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Team {
         if posted {
             fence(Ordering::SeqCst);
             if !self.bell.is_awake() {
-                self.bell.rouse(&self.sleepers);
+                self.bell.rouse_holder(&self.sleepers);
             }
         }
         posted
@@ -90,6 +90,85 @@ impl Team {
         fence(Ordering::SeqCst);
         self.bell.rouse_holder(&self.sleepers);
     }
+}
+
+/// A host, as far as its workers' sleep goes: what `rowpool::Pool::rouse` and the
+/// parking of its workers do, which has models of its own there.
+struct Host {
+    parked: Mutex<bool>,
+    roused: Condvar,
+}
+
+impl Host {
+    fn park(&self, changed: impl Fn() -> bool) {
+        *lock(&self.parked) = true;
+        fence(Ordering::SeqCst);
+        let stays = !changed();
+        let mut parked = lock(&self.parked);
+        while stays && *parked {
+            parked = self.roused.wait(parked).unwrap();
+        }
+        *parked = false;
+    }
+
+    fn rouse(&self) {
+        fence(Ordering::SeqCst);
+        if std::mem::take(&mut *lock(&self.parked)) {
+            self.roused.notify_all();
+        }
+    }
+}
+
+/// As [`sleep`], for a worker that parks at its host's.
+pub fn host() {
+    loom::model(|| {
+        let team = team();
+        let host = Arc::new(Host { parked: Mutex::new(false), roused: Condvar::new() });
+        // It parks before it is seen for the first time.
+        team.bell.park(&team.sleepers);
+        let worker = {
+            let (team, host) = (Arc::clone(&team), Arc::clone(&host));
+            thread::spawn(move || {
+                while !team.stop.is_set() {
+                    if team.mail.is_shut() {
+                        team.bell.unpark(&team.sleepers);
+                        team.mail.open();
+                    }
+                    if let Some(letter) = team.mail.take() {
+                        team.run(letter);
+                        continue;
+                    }
+                    team.bell.park(&team.sleepers);
+                    host.park(|| team.mail.has_letter() || team.stop.is_set());
+                    team.bell.unpark(&team.sleepers);
+                }
+                // It turns to a region.
+                while !team.mail.is_shut() && !team.mail.shut_empty() {
+                    team.mail.take().into_iter().for_each(|letter| team.run(letter));
+                }
+            })
+        };
+        let rouse = || {
+            fence(Ordering::SeqCst);
+            if !team.bell.is_awake() && team.bell.unpark(&team.sleepers) {
+                host.rouse();
+            }
+        };
+        let posted = team.mail.post(&team.half);
+        rouse();
+        if !posted {
+            team.run(&team.half);
+        }
+        while !team.half.done.is_set() {
+            thread::yield_now();
+        }
+        has_run_once(&team.half);
+        // SAFETY: the model's flag lives on.
+        unsafe { Flag::set(&team.stop) };
+        rouse();
+        worker.join().unwrap();
+        assert_eq!(team.sleepers.load(Ordering::Relaxed), 0);
+    });
 }
 
 fn has_run_once(half: &Half) {
@@ -216,7 +295,7 @@ pub fn lease() {
         queued.store(1, Ordering::Release);
         fence(Ordering::SeqCst);
         if team.sleepers.load(Ordering::Relaxed) != 0 {
-            team.bell.rouse(&team.sleepers);
+            team.bell.call(&team.sleepers);
         }
         caller.join().unwrap();
         while !team.half.done.is_set() {

@@ -194,7 +194,7 @@ impl Registry {
         let mut made = lock(&self.resident);
         if !*made {
             let thread = ThreadBuilder::new(None, None, self.share(), 0);
-            std::thread::Builder::new().spawn(|| thread.run())?;
+            std::thread::Builder::new().name("rowpool-0".into()).spawn(|| thread.run())?;
             *made = true;
         }
         Ok(())
