@@ -73,7 +73,9 @@ impl Guest for Tasks {
     }
 
     fn pending(&self, slot: usize) -> bool {
-        seat(slot).is_some_and(Seat::is_wanted)
+        // Awake: somebody has roused it, for a job that is gone again perhaps, and
+        // counts on it from then on.
+        seat(slot).is_some_and(|seat| seat.bell.is_awake() || seat.is_wanted())
     }
 
     fn rise(&self, slot: usize) {

@@ -12,6 +12,8 @@
 
 #![deny(unsafe_op_in_unsafe_fn, missing_docs, clippy::undocumented_unsafe_blocks)]
 #![allow(rustdoc::private_intra_doc_links)]
+// The models use what they are about.
+#![cfg_attr(loom, allow(dead_code))]
 
 mod bell;
 mod latch;

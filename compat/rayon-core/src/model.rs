@@ -10,6 +10,13 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 use std::sync::Arc;
 
+/// All interleavings of up to three preemptions: all there are take minutes.
+fn explore(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(3));
+    builder.check(model);
+}
+
 /// A half of a join, as far as the protocol is concerned.
 struct Half {
     /// Written by the sender before it is given away, changed by who runs it.
@@ -121,7 +128,7 @@ impl Host {
 
 /// As [`sleep`], for a worker that parks at its host's.
 pub fn host() {
-    loom::model(|| {
+    explore(|| {
         let team = team();
         let host = Arc::new(Host { parked: Mutex::new(false), roused: Condvar::new() });
         // It parks before it is seen for the first time.
@@ -139,7 +146,9 @@ pub fn host() {
                         continue;
                     }
                     team.bell.park(&team.sleepers);
-                    host.park(|| team.mail.has_letter() || team.stop.is_set());
+                    host.park(|| {
+                        team.bell.is_awake() || team.mail.has_letter() || team.stop.is_set()
+                    });
                     team.bell.unpark(&team.sleepers);
                 }
                 // It turns to a region.
@@ -179,7 +188,7 @@ fn has_run_once(half: &Half) {
 
 /// A letter is taken by its worker or taken back: once.
 pub fn letter() {
-    loom::model(|| {
+    explore(|| {
         let team = team();
         team.mail.open();
         // The worker shuts its box, as when it has found other work.
@@ -217,7 +226,7 @@ pub fn letter() {
 
 /// What a taker does is seen by the sender, who waits for the latch.
 pub fn answer() {
-    loom::model(|| {
+    explore(|| {
         let team = team();
         team.mail.open();
         let worker = {
@@ -228,6 +237,8 @@ pub fn answer() {
                 }
             })
         };
+        // SAFETY: it has not been given away; the taker must see this.
+        team.half.runs.with_mut(|runs| unsafe { *runs = 7 });
         assert!(team.mail.post(&team.half));
         if team.mail.retract(&team.half) {
             team.run(&team.half);
@@ -242,7 +253,7 @@ pub fn answer() {
 
 /// No letter finds a worker that sleeps on, and no end does.
 pub fn sleep() {
-    loom::model(|| {
+    explore(|| {
         let team = team();
         let worker = {
             let team = Arc::clone(&team);
@@ -265,7 +276,7 @@ pub fn sleep() {
 /// A job that comes while a caller from outside leaves the lent seat is seen by
 /// the caller, or the seat's own thread is called.
 pub fn lease() {
-    loom::model(|| {
+    explore(|| {
         let team = team();
         let queued = Arc::new(AtomicUsize::new(0));
         team.bell.vacate(&team.sleepers);
