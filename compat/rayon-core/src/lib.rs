@@ -8,7 +8,8 @@
 //! into the letter box ([`mail`]) of the worker in the middle of the range, and
 //! runs the first with the range halved; below that, where the range is one
 //! worker, halves lie on a deque for whoever has nothing to do ([`seat`]). A
-//! caller from outside takes the seat of worker 0 for its time ([`lease`]).
+//! caller from outside takes the seat of worker 0 for its time ([`lease`]); the
+//! other seats of the global pool are held by rowpool's workers ([`host`]).
 
 #![deny(unsafe_op_in_unsafe_fn, missing_docs, clippy::undocumented_unsafe_blocks)]
 #![allow(rustdoc::private_intra_doc_links)]
