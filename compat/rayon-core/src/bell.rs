@@ -17,7 +17,7 @@
 //! its own thread sleeps at the `door`.
 
 use crate::latch::Flag;
-use crate::sync::{fence, lock, wait, AtomicU32, AtomicUsize, Condvar, Mutex, Ordering};
+use crate::sync::{fence, lock, AtomicU32, AtomicUsize, Condvar, Mutex, Ordering};
 
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
@@ -73,7 +73,7 @@ impl Bell {
         } else {
             let mut guard = lock(&self.called);
             while self.state.load(Ordering::Relaxed) == ASLEEP {
-                guard = wait(&self.ring, guard);
+                guard = self.ring.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
             }
         }
         flag.rise();
@@ -82,9 +82,9 @@ impl Bell {
     /// True if it was roused within the time.
     #[cfg(not(loom))]
     fn nap(&self) -> bool {
-        let mut guard = lock(&self.called);
+        let guard = lock(&self.called);
         let asleep = |_: &mut bool| self.state.load(Ordering::Relaxed) == ASLEEP;
-        self.ring.wait_while_for(&mut guard, asleep, NAP);
+        let _guard = self.ring.wait_timeout_while(guard, NAP, asleep);
         self.state.load(Ordering::Relaxed) != ASLEEP
     }
 
@@ -169,7 +169,7 @@ impl Bell {
             if stop.is_set() {
                 return false;
             }
-            called = wait(&self.door, called);
+            called = self.door.wait(called).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     }
 

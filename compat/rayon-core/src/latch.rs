@@ -4,7 +4,7 @@
 //! as soon as it is set: `set` takes a pointer, and reads all that it needs
 //! before the one access that sets it.
 
-use crate::sync::{lock, wait, AtomicUsize, Condvar, Mutex, Ordering};
+use crate::sync::{lock, AtomicUsize, Condvar, Mutex, Ordering};
 
 /// Something that is set once.
 pub(crate) trait Latch {
@@ -72,7 +72,7 @@ impl LockLatch {
     pub(crate) fn wait(&self) {
         let mut set = lock(&self.set);
         while !*set {
-            set = wait(&self.bell, set);
+            set = self.bell.wait(set).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     }
 }

@@ -5,7 +5,7 @@
 use crate::bell::Bell;
 use crate::latch::Flag;
 use crate::mail::Mail;
-use crate::sync::{fence, lock, wait, AtomicUsize, Condvar, Mutex, Ordering};
+use crate::sync::{fence, lock, AtomicUsize, Condvar, Mutex, Ordering};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl Host {
         let stays = !changed();
         let mut parked = lock(&self.parked);
         while stays && *parked {
-            parked = wait(&self.roused, parked);
+            parked = self.roused.wait(parked).unwrap();
         }
         *parked = false;
     }

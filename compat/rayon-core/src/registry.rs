@@ -5,7 +5,7 @@ use crate::job::{take, JobRef, StackJob};
 use crate::latch::{Flag, LockLatch};
 use crate::seat::Seat;
 use crate::spin_latch::SpinLatch;
-use crate::sync::{fence, lock, wait, AtomicUsize, Condvar, Line, Mutex, Ordering};
+use crate::sync::{fence, lock, AtomicUsize, Condvar, Line, Mutex, Ordering};
 use crate::unwind::{self, AbortIfPanic};
 use crate::worker::ThreadBuilder;
 use crate::{ThreadPoolBuildError, ThreadPoolBuilder};
@@ -131,7 +131,7 @@ impl Registry {
     pub(crate) fn wait_until_started(&self) {
         let mut started = lock(&self.started);
         while *started < self.num_threads() {
-            started = wait(&self.all_started, started);
+            started = self.all_started.wait(started).unwrap_or_else(|poison| poison.into_inner());
         }
     }
 

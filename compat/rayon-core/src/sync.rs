@@ -2,11 +2,13 @@
 //! loom's model of them are one switch.
 
 #[cfg(not(loom))]
-pub(crate) use {
-    parking_lot::{Condvar, Mutex, MutexGuard},
-    std::hint::spin_loop,
-    std::sync::atomic::{fence, AtomicPtr, AtomicU32, AtomicUsize, Ordering},
-    std::thread::yield_now,
+pub(crate) use std::{
+    hint::spin_loop,
+    sync::{
+        atomic::{fence, AtomicPtr, AtomicU32, AtomicUsize, Ordering},
+        Condvar, Mutex,
+    },
+    thread::yield_now,
 };
 
 #[cfg(loom)]
@@ -15,30 +17,15 @@ pub(crate) use loom::sync::{
     Condvar, Mutex,
 };
 
-#[cfg(not(loom))]
+/// Nothing panics under these locks, so a poisoned one is as good as new.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
-}
-
-/// Sleeps until rung for.
-#[cfg(not(loom))]
-pub(crate) fn wait<'a, T>(bell: &Condvar, mut guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    bell.wait(&mut guard);
-    guard
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 #[cfg(loom)]
 pub(crate) use loom::sync::MutexGuard;
-
-#[cfg(loom)]
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("nothing panics under it")
-}
-
-#[cfg(loom)]
-pub(crate) fn wait<'a, T>(bell: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    bell.wait(guard).expect("nothing panics under it")
-}
+#[cfg(not(loom))]
+pub(crate) use std::sync::MutexGuard;
 
 /// A value on cache lines of its own, 128 bytes apart: x86 fetches lines in
 /// pairs.
