@@ -71,6 +71,8 @@ pub use policy::Policy;
 #[cfg(loom)]
 #[doc(hidden)]
 pub use pool::model;
+#[doc(hidden)]
+pub use pool::Guest;
 pub use pool::{BuildError, Pool, PoolBuilder, Work};
 pub use shapes::Rows;
 

@@ -9,6 +9,7 @@ mod caller_state;
 mod context;
 mod failpoint;
 mod gate;
+mod guest;
 mod hint;
 mod job;
 mod join;
@@ -28,6 +29,8 @@ pub mod model;
 pub use builder::{BuildError, PoolBuilder};
 pub(crate) use context::{inside, Inside};
 pub(crate) use gate::MAX_WIDTH;
+#[doc(hidden)]
+pub use guest::Guest;
 pub use hint::Work;
 pub(crate) use job::Region;
 #[cfg(feature = "rayon-api")]
@@ -175,6 +178,20 @@ impl Pool {
         if !self.team.orphaned() {
             self.team.rest();
         }
+    }
+
+    /// The workers, slots `1..num_threads()`, work for `guest` too, from now on;
+    /// false if they have another already. A guest is known by its address.
+    #[doc(hidden)]
+    pub fn host(&'static self, guest: &'static dyn Guest) -> bool {
+        self.team.guest.host(guest)
+    }
+
+    /// Wakes the worker of this slot if it is parked: there is work for it, which
+    /// it sees in P3 otherwise.
+    #[doc(hidden)]
+    pub fn rouse(&self, slot: usize) {
+        self.team.sleepers.rouse(&self.team.workers[slot - 1]);
     }
 
     /// Whether a region has been opened, were it of one slot.

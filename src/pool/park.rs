@@ -134,6 +134,18 @@ impl Sleepers {
         }
     }
 
+    /// Wakes this worker, after news that it looks for in P3.
+    pub(super) fn rouse(&self, worker: &WorkerState) {
+        if !planted(Fault::NoWakeFence) {
+            // P6. SeqCst: pairs with P2.
+            fence(Ordering::SeqCst);
+        }
+        // P8.
+        if worker.unpark() {
+            worker.notify();
+        }
+    }
+
     /// Wakes everybody, by the caller itself: the pool ends.
     pub(super) fn wake_all(&self, workers: &[WorkerState]) {
         // SeqCst: as P6.

@@ -6,6 +6,7 @@ use super::caller_lock::CallerLock;
 use super::caller_state::CallerState;
 use super::failpoint::{planted, Fault};
 use super::gate::{Epoch, Gate, Word, MAX_WIDTH};
+use super::guest::GuestSlot;
 use super::job::{ErasedJob, JobHeader};
 use super::panics::Panics;
 use super::park::Sleepers;
@@ -67,6 +68,8 @@ pub(crate) struct Team {
     pub(super) window: SpinWindow,
     /// What everybody does between two looks.
     pub(super) relax: Relax,
+    /// Who else the workers work for.
+    pub(super) guest: GuestSlot,
     /// The process that the threads live in.
     process: Process,
     /// For the model: every worker goes away once after each of its slots.
@@ -139,6 +142,7 @@ impl Team {
             plan,
             window: if policies.has(Policy::Spin) { window } else { window.whole() },
             relax: Relax::measured(),
+            guest: GuestSlot::default(),
             process: Process::current(),
             #[cfg(loom)]
             absence: None,

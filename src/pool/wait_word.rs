@@ -1,6 +1,7 @@
 //! A 32-bit word to sleep on: futex-like, without lost wake-ups.
 
 use crate::sync::AtomicU32;
+use std::time::Duration;
 
 /// Compared and slept on by one thread, changed by any.
 #[derive(Debug)]
@@ -22,9 +23,9 @@ impl WaitWord {
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 impl WaitWord {
-    /// Sleeps while the word is `value`; may return early.
-    pub(super) fn wait_while(&self, value: u32) {
-        crate::sys::futex_wait(&self.word, value);
+    /// Sleeps while the word is `value`, for so long at most; may return early.
+    pub(super) fn wait_while(&self, value: u32, most: Option<Duration>) {
+        crate::sys::futex_wait(&self.word, value, most);
     }
 
     /// Wakes the sleeper, if there is one. The word was changed before.
@@ -45,13 +46,16 @@ mod fallback {
     }
 
     impl super::WaitWord {
-        pub(in super::super) fn wait_while(&self, value: u32) {
+        pub(in super::super) fn wait_while(&self, value: u32, most: Option<super::Duration>) {
             // The word is compared under the lock that `wake` takes after the
             // word was changed: no notification falls between look and sleep.
             let mut guard = self.fallback.lock.lock();
             // Relaxed: the lock orders it.
             if self.word.load(Ordering::Relaxed) == value {
-                self.fallback.changed.wait(&mut guard);
+                match most {
+                    Some(most) => _ = self.fallback.changed.wait_for(&mut guard, most),
+                    None => self.fallback.changed.wait(&mut guard),
+                }
             }
         }
 

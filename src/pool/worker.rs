@@ -4,10 +4,12 @@
 use super::backoff::WorkerBackoff;
 use super::failpoint::{planted, Fault};
 use super::gate::{Epoch, Gate, Word};
+use super::guest::Guest;
 use super::team::Team;
 use super::worker_state::WorkerState;
 use crate::policy::{Absence, BetweenSlots};
 use crate::sync::{sleep, Instant, Ordering};
+use crate::sys::fp;
 use std::time::Duration;
 
 /// Some 0.7 µs: regions of one operation follow each other faster than that.
@@ -23,6 +25,10 @@ const REFRESH_SLOTS: u32 = 1 << 16;
 
 /// A pool that is dropped waits no longer than this for a worker that is away.
 const NAP: Duration = Duration::from_micros(400);
+
+/// A guest that hands work over without a fence may miss a worker that parks just
+/// then: it looks once more after this time, once per sleep.
+const GUEST_NAP: Duration = Duration::from_millis(1);
 
 /// A worker that ends before `stop` is counted: widths say so.
 struct Life<'a>(&'a Team);
@@ -56,6 +62,7 @@ impl Team {
         let mut eager = false;
         let mut refreshed: Option<Instant> = None;
         let mut slots = 0u32;
+        let fp = fp::State::current();
         state.set_thread();
         self.sleepers.arrive(state);
         loop {
@@ -63,6 +70,11 @@ impl Team {
             let word = if eager { self.look_eagerly(gate, seen) } else { gate.look() };
             eager = false;
             if word == seen {
+                if self.serve_guest(worker, fp) {
+                    backoff.reset();
+                    wakes = self.sleepers.wakes();
+                    continue;
+                }
                 // At rest a worker that an older wake got up parks again.
                 if !word.rests() && !backoff.step(&self.others) {
                     continue;
@@ -75,6 +87,7 @@ impl Team {
                 let width = gate.width_of(word);
                 // I1: a worker outside the width touches nothing of the job.
                 if epoch != seen.epoch() && worker + 1 < width {
+                    self.turn_from_guest(worker, fp);
                     self.expect();
                     // W2.
                     if state.claim(epoch) {
@@ -106,7 +119,7 @@ impl Team {
             }
             // P1 to P4. The window is over, or a rest was asked for. Outside the
             // width too a woken worker passes the wake on (P9).
-            if self.sleepers.park(state, wakes, || gate.look() != seen) {
+            if self.park(worker, wakes, || gate.look() != seen) {
                 self.sleepers.pass_on(&self.workers);
                 self.leave_caller_cpu();
             }
@@ -114,6 +127,55 @@ impl Team {
             between.slept();
             wakes = self.sleepers.wakes();
         }
+    }
+
+    /// [`Sleepers::park`] that the guest is told of.
+    fn park(&self, worker: usize, wakes: u32, changed: impl Fn() -> bool) -> bool {
+        let state = &self.workers[worker];
+        let Some(guest) = self.guest.get() else {
+            return self.sleepers.park(state, wakes, changed);
+        };
+        let pending = || guest.pending(worker + 1);
+        guest.park(worker + 1);
+        let woken = self
+            .sleepers
+            .park(state, wakes, || changed() || pending() || (state.nap(GUEST_NAP) && pending()));
+        guest.rise(worker + 1);
+        woken
+    }
+
+    /// Does what the guest has for this worker, if anything, in the floating point
+    /// state of its own.
+    #[inline(always)]
+    fn serve_guest(&self, worker: usize, own: fp::State) -> bool {
+        match self.guest.get() {
+            Some(guest) if guest.look(worker + 1) => {
+                self.work_for(guest, worker, own);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Before a region: what the guest has sent to this worker alone comes first,
+    /// as nobody else can do it.
+    #[inline(always)]
+    fn turn_from_guest(&self, worker: usize, own: fp::State) {
+        if let Some(guest) = self.guest.get() {
+            while !guest.stop_looking(worker + 1) {
+                self.work_for(guest, worker, own);
+            }
+        }
+    }
+
+    fn work_for(&self, guest: &dyn Guest, worker: usize, own: fp::State) {
+        let state = &self.workers[worker];
+        // W6.
+        self.sleepers.leave(state);
+        own.adopt();
+        guest.work(worker + 1);
+        // W7.
+        self.sleepers.arrive(state);
     }
 
     /// Looks at the gate for a while after a region, each time by fetching the

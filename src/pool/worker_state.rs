@@ -11,6 +11,7 @@ use super::failpoint::{planted, Fault};
 use super::gate::{Epoch, Gate, Word};
 use super::wait_word::WaitWord;
 use crate::sync::{guess, AtomicBool, AtomicU32, AtomicU64, Line, Ordering};
+use std::time::Duration;
 
 const AWAKE: u32 = 0;
 const PARKED: u32 = 1;
@@ -183,8 +184,14 @@ impl WorkerState {
     pub(super) fn sleep(&self) {
         // Acquire, from `unpark`.
         while self.done.sleep.word.load(Ordering::Acquire) == PARKED {
-            self.done.sleep.wait_while(PARKED);
+            self.done.sleep.wait_while(PARKED, None);
         }
+    }
+
+    /// The first part of a sleep; false if somebody ended it.
+    pub(super) fn nap(&self, most: Duration) -> bool {
+        self.done.sleep.wait_while(PARKED, Some(most));
+        self.parked()
     }
 
     /// P8: wakes the thread after `unpark`.

@@ -4,19 +4,24 @@
 use crate::sync::AtomicU32;
 use crate::sync::{Ordering, StaticU32, StaticU64};
 
-/// Sleeps while `word` is `value`; may return early.
+/// Sleeps while `word` is `value`, for so long at most; may return early.
 #[cfg(not(loom))]
-pub(crate) fn futex_wait(word: &AtomicU32, value: u32) {
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32, most: Option<std::time::Duration>) {
+    let most = most.map(|most| libc::timespec {
+        tv_sec: most.as_secs() as _,
+        tv_nsec: most.subsec_nanos() as _,
+    });
     // SAFETY: FUTEX_WAIT reads the word (alive, aligned) and compares it with
-    // `value`; a null timeout means none; the other arguments are not read.
-    // EAGAIN and EINTR are early returns, which the caller expects.
+    // `value`; the timeout is null, which means none, or that of a live local;
+    // the other arguments are not read. EAGAIN, EINTR and ETIMEDOUT are early
+    // returns, which the caller expects.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
             word.as_ptr(),
             libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
             value,
-            std::ptr::null::<libc::timespec>(),
+            most.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
         );
     }
 }

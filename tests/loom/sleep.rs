@@ -171,6 +171,15 @@ fn two_park_against_publish() {
     asleep(Some(2), 2, None, publish_and_wake);
 }
 
+/// A guest's work for one worker (`Pool::rouse`).
+#[test]
+fn park_against_rouse() {
+    asleep(None, 1, None, |sleepers, news| {
+        news.store(1, Ordering::Release);
+        sleepers.rouse(0);
+    });
+}
+
 /// Two wakes at once, each with its news.
 #[test]
 fn park_against_two_wakes() {

@@ -184,6 +184,11 @@ impl ModelSleepers {
         self.sleepers.wake_up(&self.workers, self.workers.len());
     }
 
+    /// Wakes one, after news.
+    pub fn rouse(&self, worker: usize) {
+        self.sleepers.rouse(&self.workers[worker]);
+    }
+
     /// As `Team::stop`, after the news.
     pub fn wake_all(&self) {
         self.sleepers.wake_all(&self.workers);

@@ -11,8 +11,10 @@
 //! itself within that one store's way to memory, and finds the half when it looks
 //! again after `NAP`, which it does once per sleep.
 //!
-//! `FREE` is the state of a seat that a caller from outside may take (see
-//! `lease.rs`); its own thread sleeps at the `Door`.
+//! `PARKED` is the state of a seat whose worker sleeps at its host's (see
+//! `host.rs`), by the same four steps; the host looks again after `NAP` too.
+//! `FREE` is that of a seat that a caller from outside may take (see `lease.rs`);
+//! its own thread sleeps at the `door`.
 
 use crate::latch::Flag;
 use crate::sync::{fence, lock, AtomicU32, AtomicUsize, Condvar, Mutex, Ordering};
@@ -20,6 +22,7 @@ use crate::sync::{fence, lock, AtomicU32, AtomicUsize, Condvar, Mutex, Ordering}
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
 const FREE: u32 = 2;
+const PARKED: u32 = 3;
 
 /// The first wait of a sleep ends after this time, for one more look.
 #[cfg(not(loom))]
@@ -91,7 +94,23 @@ impl Bell {
         true
     }
 
-    /// Wakes whoever holds this seat, if it sleeps. After a fence.
+    /// The worker is about to park at its host's, who makes steps (2) to (4).
+    pub(crate) fn park(&self, sleepers: &AtomicUsize) {
+        sleepers.fetch_add(1, Ordering::Relaxed);
+        self.state.store(PARKED, Ordering::Relaxed);
+    }
+
+    /// The worker is up, or is woken by the host after this. True for one.
+    pub(crate) fn unpark(&self, sleepers: &AtomicUsize) -> bool {
+        let unparked = self.state.load(Ordering::Relaxed) == PARKED
+            && self.change(PARKED, AWAKE, Ordering::Relaxed);
+        if unparked {
+            sleepers.fetch_sub(1, Ordering::Relaxed);
+        }
+        unparked
+    }
+
+    /// Wakes whoever holds this seat, if it sleeps by this bell. After a fence.
     pub(crate) fn rouse_holder(&self, sleepers: &AtomicUsize) -> bool {
         let woken = self.state.load(Ordering::Relaxed) == ASLEEP
             && self.change(ASLEEP, AWAKE, Ordering::Relaxed);
@@ -104,11 +123,6 @@ impl Bell {
         woken
     }
 
-    /// Wakes somebody for this seat, if nobody is awake for it. After a fence.
-    pub(crate) fn rouse(&self, sleepers: &AtomicUsize) -> bool {
-        self.rouse_holder(sleepers) || self.call(sleepers)
-    }
-
     /// Calls the seat's own thread to its free seat.
     pub(crate) fn call(&self, sleepers: &AtomicUsize) -> bool {
         let called = self.state.load(Ordering::Relaxed) == FREE && self.occupy(sleepers);
@@ -117,6 +131,12 @@ impl Bell {
             self.door.notify_all();
         }
         called
+    }
+
+    /// Takes the call back: there is no such thread.
+    pub(crate) fn call_off(&self, sleepers: &AtomicUsize) {
+        *lock(&self.called) = false;
+        self.vacate(sleepers);
     }
 
     /// Takes a free seat. Acquire: what its last holder left in it.

@@ -1,6 +1,7 @@
 //! Closures that every worker of a pool runs.
 
 use crate::count_latch::CountLatch;
+use crate::global;
 use crate::job::StackJob;
 use crate::lease::Lease;
 use crate::registry::Registry;
@@ -26,7 +27,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    broadcast_in(&Registry::current(), op)
+    broadcast_in(&global::current(), op)
 }
 
 /// Queues a closure that every worker of this thread's pool, or of the global
@@ -42,7 +43,7 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    spawn_broadcast_in(&Registry::current(), op);
+    spawn_broadcast_in(&global::current(), op);
 }
 
 pub(crate) fn broadcast_in<OP, R>(registry: &Arc<Registry>, op: OP) -> Vec<R>

@@ -1,6 +1,7 @@
 //! How a pool is configured.
 
-use crate::registry::{self, Registry};
+use crate::global;
+use crate::registry::Registry;
 use crate::worker::ThreadBuilder;
 use crate::{ThreadPool, ThreadPoolBuildError};
 use std::any::Any;
@@ -138,6 +139,16 @@ impl ThreadPoolBuilder {
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Whether nothing is asked for that only the pool's own threads have.
+    pub(crate) fn is_plain(&self) -> bool {
+        S::PLAIN
+            && !self.use_current_thread
+            && self.thread_name.is_none()
+            && self.stack_size.is_none()
+            && self.handlers.start.is_none()
+            && self.handlers.exit.is_none()
+    }
+
     /// Builds the pool.
     ///
     /// # Errors
@@ -145,7 +156,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// [`use_current_thread`](Self::use_current_thread) was asked for on a
     /// thread that is in a pool.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        Registry::new(self, false).map(ThreadPool::from_registry)
+        Registry::new(self, false, None).map(ThreadPool::from_registry)
     }
 
     /// Makes it the global pool: the one that is used where none is named.
@@ -154,7 +165,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// As for [`build`](Self::build), and if there is a global pool already,
     /// made by this or by the first use.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        registry::init_global(self)?.wait_until_started();
+        global::init_global(self)?.wait_until_started();
         Ok(())
     }
 }
@@ -187,7 +198,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// How many threads. 0, the default, asks `RAYON_NUM_THREADS`, then counts
-    /// the CPUs.
+    /// the CPUs; for the global pool rowpool does both, by its own rule.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self
@@ -242,14 +253,18 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// How many threads to make.
-    pub(crate) fn threads(&self) -> usize {
+    /// How many threads were asked for.
+    pub(crate) fn threads(&self) -> Option<usize> {
         let asked = match self.num_threads {
-            0 => threads_of(|name| env::var(name).ok())
-                .unwrap_or_else(|| thread::available_parallelism().map_or(1, |cpus| cpus.get())),
-            asked => asked,
+            0 => threads_of(|name| env::var(name).ok()),
+            asked => Some(asked),
         };
-        asked.min(crate::max_num_threads())
+        asked.map(|asked| asked.min(crate::max_num_threads()))
+    }
+
+    /// The same, by the program itself; 0: it has not.
+    pub(crate) fn threads_in_code(&self) -> usize {
+        self.num_threads
     }
 
     pub(crate) fn name_of(&mut self, index: usize) -> Option<String> {
@@ -258,15 +273,6 @@ impl<S> ThreadPoolBuilder<S> {
 
     pub(crate) fn take_handlers(&mut self) -> Handlers {
         std::mem::take(&mut self.handlers)
-    }
-
-    /// Whether nothing is asked for that only the pool's own threads have.
-    pub(crate) fn is_plain(&self) -> bool {
-        !self.use_current_thread
-            && self.thread_name.is_none()
-            && self.stack_size.is_none()
-            && self.handlers.start.is_none()
-            && self.handlers.exit.is_none()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `join`: the fork of two.
 
+use crate::global::in_worker;
 use crate::job::StackJob;
-use crate::registry::in_worker;
 use crate::seat::Seat;
 use crate::spin_latch::SpinLatch;
 use crate::unwind;

@@ -49,6 +49,6 @@ pub(crate) fn leave(seat: &Seat) {
     let sleepers = seat.registry().sleepers();
     seat.bell.vacate(sleepers);
     if seat.is_wanted() {
-        seat.bell.call(sleepers);
+        seat.call();
     }
 }

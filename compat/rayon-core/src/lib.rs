@@ -8,10 +8,13 @@
 //! into the letter box ([`mail`]) of the worker in the middle of the range, and
 //! runs the first with the range halved; below that, where the range is one
 //! worker, halves lie on a deque for whoever has nothing to do ([`seat`]). A
-//! caller from outside takes the seat of worker 0 for its time ([`lease`]).
+//! caller from outside takes the seat of worker 0 for its time ([`lease`]); the
+//! other seats of the global pool are held by rowpool's workers ([`host`]).
 
 #![deny(unsafe_op_in_unsafe_fn, missing_docs, clippy::undocumented_unsafe_blocks)]
 #![allow(rustdoc::private_intra_doc_links)]
+// The models use what they are about.
+#![cfg_attr(loom, allow(dead_code))]
 
 mod bell;
 mod latch;
@@ -32,6 +35,10 @@ mod configuration;
 mod count_latch;
 #[cfg(not(loom))]
 mod error;
+#[cfg(not(loom))]
+mod global;
+#[cfg(not(loom))]
+mod host;
 #[cfg(not(loom))]
 mod job;
 #[cfg(not(loom))]
@@ -97,7 +104,7 @@ mod face {
     pub fn current_num_threads() -> usize {
         match crate::seat::Seat::current() {
             Some(seat) => seat.registry().num_threads(),
-            None => crate::registry::global().num_threads(),
+            None => crate::global::global().num_threads(),
         }
     }
 

@@ -8,9 +8,9 @@
 //! | a letter | a half that nobody has begun | `SHUT` by the worker, `OPEN` by the sender |
 //!
 //! Whoever takes a letter does so by compare-exchange or swap, so a half is
-//! begun once: by the worker, or by the sender who takes it back. The same address may come a second time, but only after the first
-//! letter was taken and its sender has got its answer, and nobody reads a
-//! letter that it has not taken.
+//! begun once: by the worker, or by the sender who takes it back. The same address
+//! may come a second time, but only after the first letter was taken and its
+//! sender has got its answer, and nobody reads a letter that it has not taken.
 
 use crate::sync::{AtomicPtr, Ordering};
 use std::ptr;
@@ -87,8 +87,25 @@ impl<T> Mail<T> {
     /// The worker begins to look for work. Nothing is handed over by this.
     #[inline]
     pub(crate) fn open(&self) {
-        debug_assert!(self.0.load(Ordering::Relaxed) == shut());
-        self.0.store(ptr::null_mut(), Ordering::Relaxed);
+        // Open it is where a hosted worker begins to wait in a region's slot.
+        if self.is_shut() {
+            self.0.store(ptr::null_mut(), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the worker does not look for work. For the worker itself.
+    #[inline]
+    pub(crate) fn is_shut(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == shut()
+    }
+
+    /// The worker turns to something else, unless there is a letter. Nothing is
+    /// handed over by this.
+    #[inline]
+    pub(crate) fn shut_empty(&self) -> bool {
+        self.0
+            .compare_exchange(ptr::null_mut(), shut(), Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
     }
 
     /// The worker has found something else; a letter that came meanwhile is
@@ -96,7 +113,6 @@ impl<T> Mail<T> {
     #[inline]
     pub(crate) fn shut(&self) -> Option<*const T> {
         let word = self.0.swap(shut(), Ordering::Acquire);
-        debug_assert!(word != shut());
-        (!word.is_null()).then_some(word.cast_const())
+        (!word.is_null() && word != shut()).then_some(word.cast_const())
     }
 }

@@ -1,14 +1,21 @@
-//! What `tests/loom.rs` checks: the letter box, the latch, sleeping and the
-//! free seat, by the very code that workers run. Deques are crossbeam's, which
+//! What `tests/loom.rs` checks: the letter box, the latch, sleeping, here and at a
+//! host's, and the free seat, by the very code that workers run. Deques are crossbeam's, which
 //! has its own models.
 
 use crate::bell::Bell;
 use crate::latch::Flag;
 use crate::mail::Mail;
-use crate::sync::{fence, AtomicUsize, Ordering};
+use crate::sync::{fence, lock, AtomicUsize, Condvar, Mutex, Ordering};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use std::sync::Arc;
+
+/// All interleavings of up to three preemptions: all there are take minutes.
+fn explore(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(3));
+    builder.check(model);
+}
 
 /// A half of a join, as far as the protocol is concerned.
 struct Half {
@@ -78,7 +85,7 @@ impl Team {
         if posted {
             fence(Ordering::SeqCst);
             if !self.bell.is_awake() {
-                self.bell.rouse(&self.sleepers);
+                self.bell.rouse_holder(&self.sleepers);
             }
         }
         posted
@@ -92,6 +99,87 @@ impl Team {
     }
 }
 
+/// A host, as far as its workers' sleep goes: what `rowpool::Pool::rouse` and the
+/// parking of its workers do, which has models of its own there.
+struct Host {
+    parked: Mutex<bool>,
+    roused: Condvar,
+}
+
+impl Host {
+    fn park(&self, changed: impl Fn() -> bool) {
+        *lock(&self.parked) = true;
+        fence(Ordering::SeqCst);
+        let stays = !changed();
+        let mut parked = lock(&self.parked);
+        while stays && *parked {
+            parked = self.roused.wait(parked).unwrap();
+        }
+        *parked = false;
+    }
+
+    fn rouse(&self) {
+        fence(Ordering::SeqCst);
+        if std::mem::take(&mut *lock(&self.parked)) {
+            self.roused.notify_all();
+        }
+    }
+}
+
+/// As [`sleep`], for a worker that parks at its host's.
+pub fn host() {
+    explore(|| {
+        let team = team();
+        let host = Arc::new(Host { parked: Mutex::new(false), roused: Condvar::new() });
+        // It parks before it is seen for the first time.
+        team.bell.park(&team.sleepers);
+        let worker = {
+            let (team, host) = (Arc::clone(&team), Arc::clone(&host));
+            thread::spawn(move || {
+                while !team.stop.is_set() {
+                    if team.mail.is_shut() {
+                        team.bell.unpark(&team.sleepers);
+                        team.mail.open();
+                    }
+                    if let Some(letter) = team.mail.take() {
+                        team.run(letter);
+                        continue;
+                    }
+                    team.bell.park(&team.sleepers);
+                    host.park(|| {
+                        team.bell.is_awake() || team.mail.has_letter() || team.stop.is_set()
+                    });
+                    team.bell.unpark(&team.sleepers);
+                }
+                // It turns to a region.
+                while !team.mail.is_shut() && !team.mail.shut_empty() {
+                    team.mail.take().into_iter().for_each(|letter| team.run(letter));
+                }
+            })
+        };
+        let rouse = || {
+            fence(Ordering::SeqCst);
+            if !team.bell.is_awake() && team.bell.unpark(&team.sleepers) {
+                host.rouse();
+            }
+        };
+        let posted = team.mail.post(&team.half);
+        rouse();
+        if !posted {
+            team.run(&team.half);
+        }
+        while !team.half.done.is_set() {
+            thread::yield_now();
+        }
+        has_run_once(&team.half);
+        // SAFETY: the model's flag lives on.
+        unsafe { Flag::set(&team.stop) };
+        rouse();
+        worker.join().unwrap();
+        assert_eq!(team.sleepers.load(Ordering::Relaxed), 0);
+    });
+}
+
 fn has_run_once(half: &Half) {
     assert!(half.done.is_set());
     // SAFETY: it has run.
@@ -100,7 +188,7 @@ fn has_run_once(half: &Half) {
 
 /// A letter is taken by its worker or taken back: once.
 pub fn letter() {
-    loom::model(|| {
+    explore(|| {
         let team = team();
         team.mail.open();
         // The worker shuts its box, as when it has found other work.
@@ -138,7 +226,7 @@ pub fn letter() {
 
 /// What a taker does is seen by the sender, who waits for the latch.
 pub fn answer() {
-    loom::model(|| {
+    explore(|| {
         let team = team();
         team.mail.open();
         let worker = {
@@ -149,6 +237,8 @@ pub fn answer() {
                 }
             })
         };
+        // SAFETY: it has not been given away; the taker must see this.
+        team.half.runs.with_mut(|runs| unsafe { *runs = 7 });
         assert!(team.mail.post(&team.half));
         if team.mail.retract(&team.half) {
             team.run(&team.half);
@@ -163,7 +253,7 @@ pub fn answer() {
 
 /// No letter finds a worker that sleeps on, and no end does.
 pub fn sleep() {
-    loom::model(|| {
+    explore(|| {
         let team = team();
         let worker = {
             let team = Arc::clone(&team);
@@ -186,7 +276,7 @@ pub fn sleep() {
 /// A job that comes while a caller from outside leaves the lent seat is seen by
 /// the caller, or the seat's own thread is called.
 pub fn lease() {
-    loom::model(|| {
+    explore(|| {
         let team = team();
         let queued = Arc::new(AtomicUsize::new(0));
         team.bell.vacate(&team.sleepers);
@@ -216,7 +306,7 @@ pub fn lease() {
         queued.store(1, Ordering::Release);
         fence(Ordering::SeqCst);
         if team.sleepers.load(Ordering::Relaxed) != 0 {
-            team.bell.rouse(&team.sleepers);
+            team.bell.call(&team.sleepers);
         }
         caller.join().unwrap();
         while !team.half.done.is_set() {

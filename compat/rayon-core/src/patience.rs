@@ -39,7 +39,7 @@ impl Patience {
             yield_now();
             return self.looks < 2 * SEARCH_EVERY + CROWDED_YIELDS;
         }
-        if self.yields || self.looks % 64 == 0 {
+        if self.yields || self.looks.is_multiple_of(64) {
             let waited = self.begun.get_or_insert_with(Instant::now).elapsed();
             self.yields = waited > YIELD_AFTER;
             if waited > SLEEP_AFTER {

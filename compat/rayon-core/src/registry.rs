@@ -7,10 +7,12 @@ use crate::seat::Seat;
 use crate::spin_latch::SpinLatch;
 use crate::sync::{fence, lock, AtomicUsize, Condvar, Line, Mutex, Ordering};
 use crate::unwind::{self, AbortIfPanic};
+use crate::worker::ThreadBuilder;
 use crate::{ThreadPoolBuildError, ThreadPoolBuilder};
 use crossbeam_deque::{Injector, Worker};
+use rowpool::Pool;
 use std::ptr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 pub(crate) struct Registry {
     seats: Box<[Seat]>,
@@ -26,77 +28,37 @@ pub(crate) struct Registry {
     lends: bool,
     /// More threads than CPUs.
     crowded: bool,
+    host: Option<Host>,
+    /// Whether seat 0's own thread has been made, where callers may take its seat.
+    resident: Mutex<bool>,
 }
 
-static GLOBAL: OnceLock<Arc<Registry>> = OnceLock::new();
-/// Held while the global pool is built: its handlers may use it already, and
-/// one that fails to build leaves the next one the place.
-static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
-/// The pool that is used where none is named.
-#[inline]
-pub(crate) fn global() -> &'static Arc<Registry> {
-    GLOBAL.get().unwrap_or_else(|| build_default())
-}
-
-#[cold]
-fn build_default() -> &'static Arc<Registry> {
-    let built = build_global_by(|| {
-        Registry::new(ThreadPoolBuilder::new(), true).or_else(|error| {
-            match error.is_unsupported() && Seat::current().is_none() {
-                // A system without threads: this one does it all.
-                true => Registry::new(
-                    ThreadPoolBuilder::new().num_threads(1).use_current_thread(),
-                    true,
-                ),
-                false => Err(error),
-            }
-        })
-    });
-    match built {
-        Some(Err(error)) => panic!("the global thread pool could not be built: {error}"),
-        _ => GLOBAL.get().expect("it is there now"),
-    }
-}
-
-/// Makes the global pool, if there is none yet.
-pub(crate) fn init_global<S: ThreadSpawn>(
-    builder: ThreadPoolBuilder<S>,
-) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
-    build_global_by(|| Registry::new(builder, true))
-        .unwrap_or_else(|| Err(ThreadPoolBuildError::already_initialized()))
-        .map(|()| global())
-}
-
-/// `None`: there is one.
-fn build_global_by(
-    build: impl FnOnce() -> Result<Arc<Registry>, ThreadPoolBuildError>,
-) -> Option<Result<(), ThreadPoolBuildError>> {
-    let _building = BUILDING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if GLOBAL.get().is_some() {
-        return None;
-    }
-    let built = build().map(|registry| {
-        assert!(GLOBAL.set(registry).is_ok(), "set under the lock only");
-    });
-    Some(built)
+/// Whose workers hold seats `1..seats`.
+struct Host {
+    pool: &'static Pool,
+    seats: usize,
 }
 
 impl Registry {
     /// `lends`: callers from outside may take seat 0, if nothing was asked for
-    /// that only the pool's own threads have.
+    /// that only the pool's own threads have; then other seats may be a host's.
     pub(crate) fn new<S: ThreadSpawn>(
         mut builder: ThreadPoolBuilder<S>,
         lends: bool,
+        host: Option<&'static Pool>,
     ) -> Result<Arc<Registry>, ThreadPoolBuildError> {
-        let threads = builder.threads();
+        let lends = lends && builder.is_plain();
+        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
+        let pool_width = host.map_or(cpus, Pool::num_threads);
+        let threads = builder.threads().unwrap_or(pool_width);
+        let host = host.map(|pool| Host { pool, seats: threads.min(pool_width) });
+        // Those before it are not this pool's to make.
+        let first = host.as_ref().map_or(usize::from(lends), |host| host.seats);
         let deques = (0..threads).map(|_| match builder.breadth_first {
             true => Worker::new_fifo(),
             false => Worker::new_lifo(),
         });
         let deques: Vec<_> = deques.collect();
-        let lends = lends && S::PLAIN && builder.is_plain();
-        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
         let handlers = builder.take_handlers();
         let registry = Arc::new_cyclic(|weak| Registry {
             seats: deques
@@ -107,24 +69,33 @@ impl Registry {
             injected: Injector::new(),
             sleepers: Line::default(),
             users: AtomicUsize::new(1),
-            started: Mutex::new(0),
+            started: Mutex::new(first),
             all_started: Condvar::new(),
             handlers,
             lends,
             crowded: threads > cpus,
+            host,
+            resident: Mutex::new(false),
         });
         if lends {
             registry.seats[0].bell.vacate(&registry.sleepers);
         }
+        for seat in registry.seats.iter().take(first).skip(1) {
+            seat.bell.park(&registry.sleepers);
+        }
         // Threads that were made end if a later one fails, or a closure of the
         // program's panics.
         let unfinished = Unfinished(&registry);
-        for index in 0..threads {
+        if lends && threads == 1 {
+            // Nobody else could run what comes without a caller.
+            registry.make_resident().map_err(ThreadPoolBuildError::io)?;
+        }
+        for index in first..threads {
             if index == 0 && builder.use_current_thread {
                 registry.seat_current_thread()?;
                 continue;
             }
-            let thread = crate::worker::ThreadBuilder::new(
+            let thread = ThreadBuilder::new(
                 builder.name_of(index),
                 builder.stack_size,
                 Arc::clone(&registry),
@@ -164,14 +135,6 @@ impl Registry {
         }
     }
 
-    /// The pool of this thread, or the global one.
-    pub(crate) fn current() -> Arc<Registry> {
-        match Seat::current() {
-            Some(seat) => seat.registry().share(),
-            None => Arc::clone(global()),
-        }
-    }
-
     pub(crate) fn share(&self) -> Arc<Registry> {
         // SAFETY: every registry is made in an `Arc`, which somebody holds
         // while there is a reference to it.
@@ -203,6 +166,38 @@ impl Registry {
 
     pub(crate) fn lends(&self) -> bool {
         self.lends
+    }
+
+    /// Whether this seat's worker is its host's.
+    pub(crate) fn is_hosted(&self, index: usize) -> bool {
+        self.host.as_ref().is_some_and(|host| index < host.seats)
+    }
+
+    /// Wakes the host's worker of this seat.
+    #[cold]
+    pub(crate) fn rouse_at_host(&self, index: usize) {
+        self.host.as_ref().expect("only a host's workers are parked").pool.rouse(index);
+    }
+
+    /// Seat 0's own thread is made when it is called first. False, with the call
+    /// taken back, if the system refuses it: a later call tries again, and until
+    /// then other workers and callers from outside do its work.
+    pub(crate) fn ensure_resident(&self) -> bool {
+        let made = self.make_resident().is_ok();
+        if !made {
+            self.seats[0].bell.call_off(&self.sleepers);
+        }
+        made
+    }
+
+    fn make_resident(&self) -> std::io::Result<()> {
+        let mut made = lock(&self.resident);
+        if !*made {
+            let thread = ThreadBuilder::new(None, None, self.share(), 0);
+            std::thread::Builder::new().name("rowpool-0".into()).spawn(|| thread.run())?;
+            *made = true;
+        }
+        Ok(())
     }
 
     pub(crate) fn crowded(&self) -> bool {
@@ -265,7 +260,7 @@ impl Registry {
         }
         fence(Ordering::SeqCst);
         for seat in &self.seats {
-            seat.bell.rouse(&self.sleepers);
+            seat.rouse();
         }
     }
 
@@ -282,7 +277,7 @@ impl Registry {
         }
         // Seat 0 last: it is what callers from outside want.
         for seat in self.seats.iter().rev() {
-            if seat.bell.rouse(&self.sleepers) {
+            if seat.rouse() {
                 return;
             }
         }
@@ -316,7 +311,7 @@ impl Registry {
         }
     }
 
-    fn in_worker_from_outside<OP, R>(&self, op: OP) -> R
+    pub(crate) fn in_worker_from_outside<OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Seat, bool) -> R + Send,
         R: Send,
@@ -386,18 +381,5 @@ struct Unfinished<'a>(&'a Registry);
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         self.0.release();
-    }
-}
-
-/// Runs `op` on a worker of this thread's pool, or of the global one.
-#[inline]
-pub(crate) fn in_worker<OP, R>(op: OP) -> R
-where
-    OP: FnOnce(&Seat, bool) -> R + Send,
-    R: Send,
-{
-    match Seat::current() {
-        Some(seat) => op(seat, false),
-        None => global().in_worker_from_outside(op),
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::broadcast::BroadcastContext;
 use crate::count_latch::CountLatch;
+use crate::global::{global, in_worker};
 use crate::job::{Fifo, HeapJob, JobRef};
 use crate::latch::Latch;
-use crate::registry::{global, in_worker, Registry};
+use crate::registry::Registry;
 use crate::seat::Seat;
 use crate::sync::{AtomicPtr, Ordering};
 use crate::unwind;

@@ -1,5 +1,6 @@
 //! A seat: one index of a pool, with what belongs to it. Whoever holds it *is*
-//! that worker: the pool's own thread, or for seat 0 a caller from outside.
+//! that worker: the pool's own thread, a worker of rowpool's (see `host.rs`), or
+//! for seat 0 a caller from outside (see `lease.rs`).
 
 use crate::bell::Bell;
 use crate::job::{take, Fifo, Head, JobRef};
@@ -34,11 +35,14 @@ struct Private {
     width: Cell<usize>,
     /// Where it begins to look for something to steal.
     victim: Cell<usize>,
+    /// At its host's: looks since it has worked.
+    looks: Cell<u32>,
 }
 
 // SAFETY: `private` is touched by the seat's holder only (`Seat::current`), and
-// there is one: the pool's thread of that index, or who has taken a free seat
-// (`Bell::vacate` to `Bell::occupy` hands it over). The rest is `Sync`. The
+// there is one: the pool's thread of that index, the host's worker of that
+// slot, or who has taken a free seat (`Bell::vacate` to `Bell::occupy` hands it
+// over). The rest is `Sync`. The
 // registry outlives its seats, which are its field.
 unsafe impl Sync for Seat {}
 // SAFETY: see above; deques and jobs are `Send`.
@@ -60,7 +64,12 @@ impl Seat {
             stop: Flag::new(),
             index,
             registry,
-            private: Line::new(Private { deque, width: Cell::new(1), victim: Cell::new(index) }),
+            private: Line::new(Private {
+                deque,
+                width: Cell::new(1),
+                victim: Cell::new(index),
+                looks: Cell::new(0),
+            }),
         }
     }
 
@@ -90,6 +99,11 @@ impl Seat {
     #[inline]
     pub(crate) fn width(&self) -> &Cell<usize> {
         &self.private.width
+    }
+
+    #[inline]
+    pub(crate) fn looks(&self) -> &Cell<u32> {
+        &self.private.looks
     }
 
     pub(crate) fn has_own_work(&self) -> bool {
@@ -141,7 +155,7 @@ impl Seat {
         if registry.has_sleepers() {
             fence(Ordering::SeqCst);
             if !seat.bell.is_awake() {
-                seat.bell.rouse(registry.sleepers());
+                seat.rouse();
             }
         }
         Some(seat)
@@ -241,7 +255,7 @@ impl Seat {
         registry.pass_on();
     }
 
-    fn read_mail(&self, letter: Option<*const Head>) -> Option<()> {
+    pub(crate) fn read_mail(&self, letter: Option<*const Head>) -> Option<()> {
         let letter = letter?;
         self.registry().pass_on();
         // SAFETY: it has been taken.
@@ -251,7 +265,7 @@ impl Seat {
 
     /// Runs what there is of any kind, and leaves the letter box shut. False if
     /// there was nothing.
-    fn search(&self, flag: &Flag) -> bool {
+    pub(crate) fn search(&self, flag: &Flag) -> bool {
         if self.read_mail(self.mail.shut()).is_some() {
             return true;
         }
@@ -284,5 +298,21 @@ impl Seat {
     pub(crate) fn notify(&self) {
         fence(Ordering::SeqCst);
         self.bell.rouse_holder(self.registry().sleepers());
+    }
+
+    /// Wakes somebody for this seat, if nobody is awake for it. After a fence.
+    pub(crate) fn rouse(&self) -> bool {
+        let registry = self.registry();
+        let parked = self.bell.unpark(registry.sleepers());
+        if parked {
+            registry.rouse_at_host(self.index);
+        }
+        parked || self.bell.rouse_holder(registry.sleepers()) || self.call()
+    }
+
+    /// Calls the seat's own thread to its free seat.
+    pub(crate) fn call(&self) -> bool {
+        let registry = self.registry();
+        self.bell.call(registry.sleepers()) && registry.ensure_resident()
     }
 }

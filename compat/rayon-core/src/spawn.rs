@@ -1,5 +1,6 @@
 //! Closures that nobody waits for.
 
+use crate::global;
 use crate::job::{HeapJob, JobRef};
 use crate::registry::Registry;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_in(&Registry::current(), func);
+    spawn_in(&global::current(), func);
 }
 
 /// [`spawn`] whose closures begin in the order in which one worker spawned
@@ -35,7 +36,7 @@ pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_fifo_in(&Registry::current(), func);
+    spawn_fifo_in(&global::current(), func);
 }
 
 pub(crate) fn spawn_in(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) {

@@ -51,8 +51,8 @@ impl ThreadBuilder {
             // SAFETY: this is the one thread of this index, and it has a share
             // of the registry.
             unsafe { Seat::set_current(Some(seat)) };
+            registry.has_started();
         }
-        registry.has_started();
         if let Some(start) = &handlers.start {
             registry.report_panic(|| start(index));
         }

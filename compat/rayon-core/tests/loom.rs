@@ -20,6 +20,11 @@ fn no_letter_finds_a_sleeper() {
 }
 
 #[test]
+fn no_letter_finds_a_worker_parked_at_its_hosts() {
+    model::host();
+}
+
+#[test]
 fn no_job_is_left_at_a_lent_seat() {
     model::lease();
 }

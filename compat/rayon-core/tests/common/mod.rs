@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::time::Duration;
 
@@ -52,4 +53,35 @@ pub fn tree(from: usize, to: usize, leaf: &(impl Fn(usize) + Sync)) {
             rayon_core::join(|| tree(from, middle, leaf), || tree(middle, to, leaf));
         }
     }
+}
+
+/// Which thread has an index at a time.
+pub struct Holders(Vec<AtomicUsize>);
+
+impl Holders {
+    pub fn new(threads: usize) -> Self {
+        Holders((0..threads).map(|_| AtomicUsize::new(0)).collect())
+    }
+
+    /// The calling thread has this index, and no other thread has.
+    pub fn check(&self, index: usize) {
+        let holder = &self.0[index];
+        match holder.compare_exchange(0, token(), SeqCst, SeqCst) {
+            Ok(_) => {
+                std::thread::yield_now();
+                assert_eq!(holder.swap(0, SeqCst), token());
+            }
+            // A thread may meet itself: it works while it waits.
+            Err(other) => assert_eq!(other, token()),
+        }
+    }
+}
+
+/// A number of this thread, not 0.
+fn token() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    thread_local! {
+        static TOKEN: usize = NEXT.fetch_add(1, SeqCst);
+    }
+    TOKEN.with(|token| *token)
 }

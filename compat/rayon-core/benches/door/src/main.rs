@@ -5,6 +5,8 @@
 //! `door-plain compare PATCHED [ROUNDS] [CASE]` runs itself and the other binary
 //! by turns, each round in processes of their own, and prints the ratio of the
 //! medians with the middle half of the rounds' ratios.
+//! `door-plain idle` prints the CPU time in µs that the process takes in one second,
+//! from 200 ms after a case (Linux).
 
 mod cases;
 
@@ -18,10 +20,11 @@ fn main() {
     match args[..] {
         ["run"] => run(""),
         ["run", only] => run(only),
+        ["idle"] => idle(),
         ["compare", other] => compare(other, 7, ""),
         ["compare", other, rounds] => compare(other, rounds.parse().expect("a number"), ""),
         ["compare", other, rounds, only] => compare(other, rounds.parse().expect("a number"), only),
-        _ => panic!("run [CASE] | compare BINARY [ROUNDS [CASE]]"),
+        _ => panic!("run [CASE] | idle | compare BINARY [ROUNDS [CASE]]"),
     }
 }
 
@@ -41,6 +44,23 @@ fn run(only: &str) {
         times.sort_unstable();
         println!("{}\t{name}", times[times.len() / 2]);
     }
+}
+
+fn idle() {
+    run("tiny");
+    // By the scheduler's account of each thread: ns on a CPU.
+    let on_cpu = || -> u64 {
+        let threads = std::fs::read_dir("/proc/self/task").expect("Linux");
+        let time = |thread: std::io::Result<std::fs::DirEntry>| {
+            let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+            text.split(' ').next()?.parse::<u64>().ok()
+        };
+        threads.filter_map(time).sum()
+    };
+    std::thread::sleep(Duration::from_millis(200));
+    let before = on_cpu();
+    std::thread::sleep(Duration::from_secs(1));
+    println!("{} us in a second", (on_cpu() - before) / 1000);
 }
 
 fn measure(binary: &str, only: &str) -> Vec<(String, f64)> {
