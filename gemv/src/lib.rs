@@ -38,6 +38,7 @@ mod format;
 mod input;
 mod kernel;
 mod matrix;
+mod round;
 mod unpack;
 
 use rowpool::{Pool, Rows};

@@ -141,7 +141,7 @@ impl Team {
     #[cold]
     fn wake_for(&self, width: usize, caller: &mut CallerState) {
         let begun = Instant::now();
-        self.note_caller_cpu();
+        self.caller_cpu().note();
         if self.sleepers.wake_up(&self.workers, width - 1) {
             caller.wake.woke(begun.elapsed());
         }
@@ -230,7 +230,7 @@ impl Team {
                 return;
             }
             if backoff.step() {
-                self.note_caller_cpu();
+                self.caller_cpu().note();
                 self.workers[from].set_stalled(true);
                 self.observe_own_cpu(caller);
             }
@@ -247,7 +247,7 @@ impl Team {
         let thread = crate::sync::context::id();
         let delay = crate::sys::run_delay();
         let lacks = delay.and_then(|delay| caller.lacks_cpu(thread, Instant::now(), delay));
-        lacks.into_iter().for_each(|lacks| self.set_caller_shares(lacks));
+        lacks.into_iter().for_each(|lacks| self.caller_cpu().set_shared(lacks));
     }
 
     /// C8: now and then measures the empty fork, by some that run while everybody

@@ -3,6 +3,7 @@
 
 mod backoff;
 mod builder;
+mod caller_cpu;
 mod caller_lock;
 mod caller_queue;
 mod caller_state;

@@ -2,6 +2,7 @@
 //! states, the caller lock, and settings that every region reads.
 
 use super::backoff::Relax;
+use super::caller_cpu::CallerCpu;
 use super::caller_lock::CallerLock;
 use super::caller_state::CallerState;
 use super::failpoint::{planted, Fault};
@@ -14,11 +15,10 @@ use super::worker_state::WorkerState;
 use crate::machine::Plan;
 use crate::partition::{Split, Weights};
 use crate::policy::oversubscription::Oversubscription;
-use crate::policy::placement;
 use crate::policy::quota::QuotaShare;
 use crate::policy::spin::SpinWindow;
 use crate::policy::{Policies, Policy};
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Line, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Line, Ordering};
 use crate::sys::Process;
 use crate::topology::Usable;
 use std::sync::Arc;
@@ -88,10 +88,7 @@ struct Facts {
     fork_ns: AtomicU64,
     /// Workers whose thread has ended before its time.
     lost: AtomicUsize,
-    /// Whether the caller's CPU was shared, when it looked last.
-    caller_shares: AtomicBool,
-    /// The caller's CPU when it waited for long or woke somebody last, and 1.
-    caller_cpu: AtomicU32,
+    caller_cpu: CallerCpu,
     /// Whether the quota is still that of `Team::quota`.
     share_holds: AtomicBool,
 }
@@ -132,8 +129,7 @@ impl Team {
                 most: AtomicUsize::new(workers + 1),
                 fork_ns: AtomicU64::new(FORK_NS),
                 lost: AtomicUsize::new(0),
-                caller_shares: AtomicBool::new(false),
-                caller_cpu: AtomicU32::new(0),
+                caller_cpu: CallerCpu::new(),
                 share_holds: AtomicBool::new(true),
             }),
             weights,
@@ -225,37 +221,9 @@ impl Team {
         self.facts.fork_ns.store(ns, Ordering::Relaxed);
     }
 
-    /// Whether the caller's CPU was shared, when it looked last.
-    pub(super) fn caller_shares(&self) -> bool {
-        // Relaxed: a hint.
-        self.facts.caller_shares.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_caller_shares(&self, shares: bool) {
-        // Relaxed: as in `caller_shares`.
-        self.facts.caller_shares.store(shares, Ordering::Relaxed);
-    }
-
-    /// Workers are about to compare their CPU with the calling thread's.
-    #[cold]
-    pub(super) fn note_caller_cpu(&self) {
-        if !cfg!(loom) && self.policies.has(Policy::Placement) {
-            let cpu = crate::sys::current_cpu().map_or(0, |cpu| cpu + 1);
-            // Relaxed: a hint.
-            self.facts.caller_cpu.store(cpu, Ordering::Relaxed);
-        }
-    }
-
-    /// Moves the calling worker off the caller's CPU; whether it has.
-    #[cold]
-    pub(super) fn leave_caller_cpu(&self) -> bool {
-        if cfg!(loom) || !self.policies.has(Policy::Placement) {
-            return false;
-        }
-        // Relaxed: as in `note_caller_cpu`.
-        let caller = self.facts.caller_cpu.load(Ordering::Relaxed).checked_sub(1);
-        let own = crate::sys::current_cpu().filter(|&own| placement::collides(Some(own), caller));
-        own.is_some_and(crate::sys::leave_cpu)
+    /// What workers know of the caller's CPU.
+    pub(super) fn caller_cpu(&self) -> &CallerCpu {
+        &self.facts.caller_cpu
     }
 
     /// Workers whose thread has ended before its time.

@@ -7,7 +7,7 @@ use super::gate::{Epoch, Gate, Word};
 use super::guest::Guest;
 use super::team::Team;
 use super::worker_state::WorkerState;
-use crate::policy::{Absence, BetweenSlots};
+use crate::policy::{Absence, BetweenSlots, Policy};
 use crate::sync::{sleep, Instant, Ordering};
 use crate::sys::fp;
 use std::time::Duration;
@@ -121,7 +121,9 @@ impl Team {
             // width too a woken worker passes the wake on (P9).
             if self.park(worker, wakes, || gate.look() != seen) {
                 self.sleepers.pass_on(&self.workers);
-                self.leave_caller_cpu();
+                if self.policies.has(Policy::Placement) {
+                    self.caller_cpu().leave();
+                }
             }
             backoff.woken();
             between.slept();
@@ -171,7 +173,7 @@ impl Team {
     fn work_for(&self, guest: &dyn Guest, worker: usize, own: fp::State) {
         let state = &self.workers[worker];
         // W6.
-        self.sleepers.leave(state);
+        self.sleepers.go_away(state);
         own.adopt();
         guest.work(worker + 1);
         // W7.
@@ -225,12 +227,12 @@ impl Team {
         let stalled = state.stalled();
         if stalled {
             state.set_stalled(false);
-            if self.leave_caller_cpu() {
+            if self.policies.has(Policy::Placement) && self.caller_cpu().leave() {
                 return between.moved();
             }
         }
         let left = Instant::now();
-        let shares = self.caller_shares();
+        let shares = self.caller_cpu().shared();
         let absence = between.decide(left, stalled, shares, crate::sys::run_delay);
         if self.quota != self.share() && absence.is_some_and(|away| away.width.is_some()) {
             // For a quota that is no more.

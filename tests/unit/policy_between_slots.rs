@@ -46,8 +46,9 @@ fn who_shares_its_cpu_is_asked_after_each_slot_and_goes_away() {
 fn on_another_cpu_it_begins_anew() {
     for stalls in 1..=2 {
         let (mut between, begun) = (BetweenSlots::new(Policies::ALL, None, 0), Instant::now());
-        let stalls = [0, 8].into_iter().take(stalls);
-        stalls.for_each(|ms| drop(between.decide(begun + ms * MS, true, false, || Some(ms * MS))));
+        for ms in [0, 8].into_iter().take(stalls) {
+            assert_eq!(between.decide(begun + ms * MS, true, false, || Some(ms * MS)), None);
+        }
         between.moved();
         assert!(!between.concerned(false), "what it lacked was on the old CPU");
         assert_eq!(between.decide(begun + 16 * MS, true, false, || Some(16 * MS)), None);

@@ -6,7 +6,7 @@
 
 use super::isa::{Element, Isa, LANES};
 use super::portable::{each, segment, Portable};
-use crate::input::{Block256, Block32};
+use crate::round::{Block256, Block32};
 use crate::unpack::scales_and_minima;
 use std::arch::aarch64::*;
 

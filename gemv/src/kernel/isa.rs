@@ -2,7 +2,7 @@
 //! products of floats that lie beside each other.
 
 use crate::f16::f16_to_f32;
-use crate::input::{Block256, Block32};
+use crate::round::{Block256, Block32};
 use crate::unpack::bf16_to_f32;
 
 /// Sums of a row of floats: keep the adders busy at any vector width.

@@ -12,7 +12,7 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use crate::input::{Block256, Block32, Rounded, X};
+use crate::round::{Block256, Block32, Rounded, X};
 use crate::Format;
 use isa::{bits, fetch, Element, Isa, AHEAD, BF16, F16, F32, LANES};
 use std::marker::PhantomData;
@@ -71,27 +71,24 @@ pub(super) fn chosen() -> &'static Kernels {
 
 /// One entry for each, that compiles all of `generic` with its features.
 macro_rules! kernels {
-    ($($(#[$only:meta])* $name:literal: $isa:ty, [$($feature:tt),*], $module:ident;)*) => {
+    ($($(#[$only:meta])* $name:literal: $isa:ty, [$($feature:tt),*], $product:ident, $round:ident;)*) => {
         static ALL: &[Kernels] = &[$($(#[$only])* Kernels {
             name: $name,
             available: || true $(&& detected!($feature))*,
-            product: $module::product,
-            round: $module::round,
+            product: $product,
+            round: $round,
         }),*];
         $(
             $(#[$only])*
-            mod $module {
-                use super::*;
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn $product(format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
+                generic::<$isa>(format, w, x, y);
+            }
 
-                $(#[target_feature(enable = $feature)])*
-                pub(super) unsafe fn product(format: Format, w: &[u8], x: X<'_>, y: &mut [f32]) {
-                    generic::<$isa>(format, w, x, y);
-                }
-
-                $(#[target_feature(enable = $feature)])*
-                pub(super) unsafe fn round(values: &[f32], to: Rounded<'_>) {
-                    to.fill(values);
-                }
+            $(#[$only])*
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn $round(values: &[f32], to: Rounded<'_>) {
+                to.fill(values);
             }
         )*
     };
@@ -112,14 +109,14 @@ macro_rules! detected {
 
 kernels! {
     #[cfg(target_arch = "x86_64")]
-    "avx512-vnni": x86::X86<x86::Vnni512>, ["avx2", "f16c", "avx512f", "avx512vl", "avx512vnni"], avx512_vnni;
+    "avx512-vnni": x86::X86<x86::Vnni512>, ["avx2", "f16c", "avx512f", "avx512vl", "avx512vnni"], avx512_vnni, avx512_vnni_round;
     #[cfg(target_arch = "x86_64")]
-    "avx-vnni": x86::X86<x86::Vnni>, ["avx2", "f16c", "avxvnni"], avx_vnni;
+    "avx-vnni": x86::X86<x86::Vnni>, ["avx2", "f16c", "avxvnni"], avx_vnni, avx_vnni_round;
     #[cfg(target_arch = "x86_64")]
-    "avx2": x86::X86<x86::Avx2>, ["avx2", "f16c"], avx2;
+    "avx2": x86::X86<x86::Avx2>, ["avx2", "f16c"], avx2, avx2_round;
     #[cfg(target_arch = "aarch64")]
-    "dotprod": arm::DotProd, ["dotprod"], dotprod;
-    "portable": portable::Portable, [], portable_kernels;
+    "dotprod": arm::DotProd, ["dotprod"], dotprod, dotprod_round;
+    "portable": portable::Portable, [], portable_kernels, portable_round;
 }
 
 #[inline(always)]

@@ -3,7 +3,7 @@
 
 use super::isa::{fetch, Element, Isa, AHEAD, LANES};
 use crate::f16::f16_to_f32;
-use crate::input::{Block256, Block32};
+use crate::round::{Block256, Block32};
 use crate::unpack::{q4_0, q4_k, q4_k_fields, q6_k, scales_and_minima};
 
 pub(super) struct Portable;

@@ -6,7 +6,7 @@
 
 use super::isa::{Element, Isa, LANES};
 use super::portable::{each, segment};
-use crate::input::{Block256, Block32};
+use crate::round::{Block256, Block32};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
