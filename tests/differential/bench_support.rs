@@ -41,7 +41,15 @@ fn intervals_are_the_textbooks() {
 #[test]
 fn every_candidate_has_a_turn_in_each_round() {
     let mut turns = Vec::new();
-    let series = alternate_within(|_| 1.0, 2, 3, |i| Some(turns.push(i)));
+    let series = alternate_within(
+        |_| 1.0,
+        2,
+        3,
+        |i| {
+            turns.push(i);
+            Some(())
+        },
+    );
     assert_eq!(turns, [0, 1, 2, 1, 2, 0]);
     assert!(series.iter().all(|series| series.kept().count() == 2));
 }
