@@ -179,6 +179,40 @@ fn s12_the_childs_own_pools_are_whole() {
     parallel(&pool);
 }
 
+/// Whether a region's caller runs is asked by its thread's number, which is another
+/// in the child: a second caller there does not take it for asleep.
+#[test]
+fn s12_one_region_at_a_time_in_the_child() {
+    bounded!();
+    parallel(&cpus::pool(2));
+    let end = fork(|| {
+        let own = cpus::pool(2);
+        let (open, met) = (Latch::default(), AtomicUsize::new(0));
+        let slots = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                open.wait();
+                own.run(2, |_| {
+                    met.fetch_add(slots.load(Ordering::SeqCst), Ordering::SeqCst);
+                });
+            });
+            own.run(2, |slot| {
+                if slot == 0 {
+                    slots.store(1, Ordering::SeqCst);
+                    open.open();
+                    let begun = std::time::Instant::now();
+                    while begun.elapsed() < Duration::from_millis(80) {
+                        std::hint::spin_loop();
+                    }
+                    slots.store(0, Ordering::SeqCst);
+                }
+            });
+        });
+        assert_eq!(met.into_inner(), 0);
+    });
+    assert_eq!(end, GOOD);
+}
+
 /// A nested call in the child of a slot works; what may not be is to return
 /// from the parent's region: half of it would be missing.
 #[test]

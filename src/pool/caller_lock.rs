@@ -24,6 +24,8 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const HANDOFF: u32 = 2;
 const KEPT: u32 = 3;
+/// A holder that has not said yet who it is: it has just taken the lock.
+pub(super) const UNNAMED: u32 = u32::MAX;
 /// Bits of the word that tell these apart; a scope's number is above.
 const KIND_BITS: u32 = 2;
 
@@ -44,7 +46,7 @@ struct Words {
     /// What the head of the queue demands: nothing, a handoff after a region, or
     /// after a step too.
     demand: AtomicU32,
-    /// The system's number of the holder's thread.
+    /// The system's number of the holder's thread, or `UNNAMED`.
     holder: AtomicU32,
     /// Scopes of steps so far; changed by the holder.
     scopes: AtomicU32,
@@ -80,7 +82,7 @@ impl<T> CallerLock<T> {
                 word: AtomicU32::new(FREE),
                 moves: AtomicU32::new(0),
                 demand: AtomicU32::new(0),
-                holder: AtomicU32::new(0),
+                holder: AtomicU32::new(UNNAMED),
                 scopes: AtomicU32::new(0),
             }),
             queue: Line::new(Queue::default()),
@@ -113,11 +115,7 @@ impl<T> CallerLock<T> {
             .word
             .compare_exchange(from, HELD, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
-            .then(|| {
-                // Relaxed: a number to ask the system with.
-                self.line.holder.store(crate::sys::thread_number(), Ordering::Relaxed);
-                CallerGuard(self)
-            })
+            .then(|| CallerGuard(self))
     }
 
     /// Ends a scope: gives the lock, unless somebody has it who was let between.
@@ -171,10 +169,19 @@ impl<'a, T> CallerGuard<'a, T> {
 }
 
 impl<T> CallerLock<T> {
-    /// Shows that the holder moves.
+    /// The holder says whose region it is. After the publication, which it would delay.
+    #[inline(always)]
+    pub(super) fn name_holder(&self, thread: u32) {
+        // Relaxed: a number to ask the system with.
+        self.line.holder.store(thread, Ordering::Relaxed);
+    }
+
+    /// Shows that the holder moves, and is none from now on.
     #[inline(always)]
     fn moved(&self) {
         let moves = &self.line.moves;
+        // Relaxed: as in `name_holder`.
+        self.line.holder.store(UNNAMED, Ordering::Relaxed);
         // Relaxed: written by the holder only, read as a sign of life.
         moves.store(moves.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }

@@ -96,6 +96,7 @@ impl Team {
         // this returns; the job is good by contract.
         let epoch = unsafe { self.publish(width, job) };
         self.others.opened();
+        self.caller_lock.name_holder(self.process.thread_number());
         // C3. After the publication: what stands before it delays everybody.
         if self.asleep() && caller.wake.is_due(work, Instant::now()) {
             self.wake_for(width, caller);

@@ -3,7 +3,7 @@
 
 use super::backoff::Relax;
 use super::caller_cpu::CallerCpu;
-use super::caller_lock::CallerLock;
+use super::caller_lock::{CallerLock, UNNAMED};
 use super::caller_state::CallerState;
 use super::failpoint::{planted, Fault};
 use super::gate::{Epoch, Gate, Word, MAX_WIDTH};
@@ -71,7 +71,7 @@ pub(crate) struct Team {
     /// Who else the workers work for.
     pub(super) guest: GuestSlot,
     /// The process that the threads live in.
-    process: Process,
+    pub(super) process: Process,
     /// For the model: every worker goes away once after each of its slots.
     #[cfg(loom)]
     pub(super) absence: Option<crate::policy::Absence>,
@@ -361,6 +361,9 @@ impl Team {
     /// Whether nobody of the region that is open runs, as far as the system
     /// says: neither its caller, on thread `holder`, nor who has claimed a slot.
     pub(super) fn blocked(&self, holder: u32) -> bool {
+        if holder == UNNAMED {
+            return false;
+        }
         let epoch = self.gates[0].last();
         let in_slot = |worker: &usize| {
             // Relaxed: a look from outside of the region.

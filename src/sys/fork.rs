@@ -3,6 +3,12 @@
 //! once-cells: a child would wait in them for a thread that it does not have.
 
 use crate::sync::{Ordering, StaticU32};
+use std::cell::Cell;
+
+std::thread_local! {
+    /// The number of the process, and the thread's in it.
+    static NUMBER: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+}
 
 /// The process that something was made in.
 #[derive(Debug)]
@@ -38,6 +44,19 @@ impl Process {
     /// was made past libc on a system that wipes no memory.
     pub(crate) fn is_current_by_id(&self) -> bool {
         self.is_current() && self.id == std::process::id()
+    }
+
+    /// The system's number of the calling thread of this process, which a thread
+    /// asks for once. (A child's thread has another than its copy in the parent.)
+    #[inline(always)]
+    pub(crate) fn thread_number(&self) -> u32 {
+        let (process, number) = NUMBER.with(Cell::get);
+        if process == self.number {
+            return number;
+        }
+        let number = super::thread_number();
+        NUMBER.with(|cell| cell.set((self.number, number)));
+        number
     }
 }
 

@@ -145,31 +145,10 @@ fn read_at_once<'a>(path: &std::ffi::CStr, buffer: &'a mut [u8]) -> &'a [u8] {
 }
 
 /// The system's number of the calling thread.
-#[inline(always)]
+#[cold]
 pub(crate) fn thread_number() -> u32 {
-    use std::cell::Cell;
-
-    // It is const, which clippy does not see on Android.
-    #[allow(clippy::missing_const_for_thread_local)]
-    mod local {
-        std::thread_local! {
-            pub(super) static NUMBER: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
-        }
-    }
-    use local::NUMBER;
-
-    #[cold]
-    fn ask() -> u32 {
-        // SAFETY: `gettid` always succeeds.
-        let number = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
-        NUMBER.with(|cell| cell.set(number));
-        number
-    }
-
-    match NUMBER.with(Cell::get) {
-        0 => ask(),
-        number => number,
-    }
+    // SAFETY: `gettid` always succeeds.
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
 /// Whether a thread of this process runs, or would if it had a CPU: its state
