@@ -7,8 +7,8 @@ use crate::support::prelude::*;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-const COUNTS: [(&str, usize); 4] =
-    [("callers_1", 1), ("callers_2", 2), ("callers_4", 4), ("callers_8", 8)];
+const COUNTS: [(&str, usize); 5] =
+    [("callers_1", 1), ("callers_2", 2), ("callers_4", 4), ("callers_8", 8), ("callers_64", 64)];
 const WAITING: &str = "callers_waiting";
 /// Items of one region.
 const ITEMS: usize = 100;
@@ -55,18 +55,23 @@ fn spin(steps: u64) {
     black_box(state);
 }
 
-/// Regions a second of threads that open them all the time, and the slowest one's
-/// over the mean.
+/// Regions a second of threads that open them all the time, the slowest one's
+/// over the mean, and the longest wait for a region, in ms.
 pub fn turn(pool: &dyn Shared, callers: usize, work: Work) -> Figures {
     let stop = AtomicBool::new(false);
     let counts: Vec<_> = (0..callers).map(|_| Line(AtomicU64::new(0))).collect();
-    std::thread::scope(|scope| {
+    let longest = AtomicU64::new(0);
+    let [rate, slowest] = std::thread::scope(|scope| {
         for Line(count) in &counts {
             scope.spawn(|| {
+                let mut own = Duration::ZERO;
                 while !stop.load(Ordering::Relaxed) {
+                    let begun = Instant::now();
                     work.region(pool, REGION, &|| ());
+                    own = own.max(begun.elapsed());
                     count.fetch_add(1, Ordering::Relaxed);
                 }
+                longest.fetch_max(own.as_micros() as u64, Ordering::Relaxed);
             });
         }
         // From when all run.
@@ -79,8 +84,9 @@ pub fn turn(pool: &dyn Shared, callers: usize, work: Work) -> Figures {
         let seconds = begun.elapsed().as_secs_f64();
         stop.store(true, Ordering::Relaxed);
         let all = each.iter().sum::<f64>();
-        [all / seconds, quantile(&each, 0.0) / (all / callers as f64), 0.0]
-    })
+        [all / seconds, quantile(&each, 0.0) / (all / callers as f64)]
+    });
+    [rate, slowest, longest.into_inner() as f64 / 1e3]
 }
 
 fn together(candidates: &Candidates<'_>) -> Vec<Row> {
@@ -105,7 +111,8 @@ fn together(candidates: &Candidates<'_>) -> Vec<Row> {
         let gain = one.over(0, single, one.candidate());
         let slowest = Estimate::of(&one.figures(1));
         let row = row.compared("over one caller's", gain, one.ours(Asked::AtLeast(0.9)));
-        vec![row.compared("slowest/mean", slowest, one.ours(Asked::AtLeast(0.5)))]
+        let row = row.compared("slowest/mean", slowest, one.ours(Asked::AtLeast(0.5)));
+        vec![row.compared("longest wait, ms", Estimate::of(&one.figures(2)), None)]
     })
 }
 

@@ -11,13 +11,13 @@
 //! Taking is the one read-modify-write of a hot region, giving is a plain
 //! store: two would drain the store buffer between done epoch and publication.
 //! So a holder may miss who waits, and its caller comes back for many regions
-//! in a row; the head of the queue looks by naps, and after a batch demands a
-//! handoff. Strict handoff would idle the pool for a wake after every region
+//! in a row; the head of the queue looks by naps, and demands a handoff at the end
+//! of a batch. Strict handoff would idle the pool for a wake after every region
 //! (MEASUREMENTS, "many callers").
 
 use super::caller_queue::{Queue, Still, AFTER_REGION, AFTER_STEP, NOTHING};
 use super::failpoint::{planted, Fault};
-use crate::sync::{sleep, spin_loop, AtomicU32, Instant, Line, MutexGuard, Ordering, UnsafeCell};
+use crate::sync::{spin_loop, AtomicU32, Instant, Line, MutexGuard, Ordering, UnsafeCell};
 use std::time::Duration;
 
 const FREE: u32 = 0;
@@ -85,7 +85,7 @@ impl<T> CallerLock<T> {
                 holder: AtomicU32::new(UNNAMED),
                 scopes: AtomicU32::new(0),
             }),
-            queue: Line::new(Queue::default()),
+            queue: Line::new(Queue::new()),
             state: UnsafeCell::new(state),
         }
     }
@@ -186,6 +186,17 @@ impl<T> CallerLock<T> {
         moves.store(moves.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
+    /// Gives a lock that others wait for: it may be taken again until the batch
+    /// is over, then it is the head's.
+    #[cold]
+    fn give_to_others(&self) {
+        if self.queue.batch_is_over() {
+            return self.hand_off();
+        }
+        // Release, to `take_from`: as in giving.
+        self.line.word.store(FREE, Ordering::Release);
+    }
+
     #[cold]
     fn hand_off(&self) {
         // Release, to `take_from`: as in giving.
@@ -200,8 +211,8 @@ impl<T> Drop for CallerGuard<'_, T> {
         let line = &self.0.line;
         self.0.moved();
         // Relaxed: see `demand`.
-        if line.demand.load(Ordering::Relaxed) != 0 {
-            return self.0.hand_off();
+        if line.demand.load(Ordering::Relaxed) != NOTHING {
+            return self.0.give_to_others();
         }
         // Release, to `take_from`: this holder's frame and state to the next.
         line.word.store(FREE, Ordering::Release);
@@ -215,19 +226,22 @@ const SPIN: Duration = Duration::from_micros(5);
 /// one before, since waking takes the CPU from somebody who works.
 const NAP: Duration = Duration::from_micros(50);
 const LONGEST_NAP: Duration = Duration::from_micros(800);
-/// A handoff notifies; this bounds what a missed one can cost.
-const SLEEP: Duration = Duration::from_millis(1);
 
 impl<T> CallerLock<T> {
     #[cold]
     fn wait_in_queue(&self, blocked: &dyn Fn(u32) -> bool) -> Option<CallerGuard<'_, T>> {
-        // Relaxed: a count.
-        self.queue.waiting.fetch_add(1, Ordering::Relaxed);
+        self.queue.join();
         let mut head = self.queue.head.lock();
         let guard = self.wait_as_head(&mut head, blocked);
+        if self.queue.leave() && guard.is_some() {
+            // Here, not by the next head: it may have to wait for a CPU first.
+            self.queue.begin_batch();
+            self.demand(AFTER_REGION);
+        } else {
+            self.demand(NOTHING);
+        }
         // To who has queued, not to the holder that comes back.
         MutexGuard::unlock_fair(head);
-        self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
         guard
     }
 
@@ -238,18 +252,21 @@ impl<T> CallerLock<T> {
     ) -> Option<CallerGuard<'_, T>> {
         let begun = Instant::now();
         let mut nap = NAP;
+        // Relaxed: changed by heads only.
+        if self.line.demand.load(Ordering::Relaxed) == NOTHING {
+            self.queue.begin_batch();
+            self.demand(AFTER_REGION);
+        }
         loop {
             let now = Instant::now();
             let waited = now.saturating_duration_since(begun);
             if let Some(guard) = self.take_as_head(waited) {
-                self.demand(NOTHING);
                 return Some(guard);
             }
             // Relaxed, both: only whether one changes matters; a number.
             let moves = self.line.moves.load(Ordering::Relaxed);
             let holder = || self.line.holder.load(Ordering::Relaxed);
             if still.for_long(moves, now, || blocked(holder())) {
-                self.demand(NOTHING);
                 // A handoff may have come just now. If it comes later still,
                 // the next caller finds the word HANDOFF, queues and takes it
                 // as the head.
@@ -257,17 +274,18 @@ impl<T> CallerLock<T> {
             }
             if waited < SPIN {
                 spin_loop();
-            } else if waited < self.queue.batch() {
-                sleep(nap);
-                nap = (nap * 2).min(LONGEST_NAP);
-            } else {
-                self.demand(if waited < PATIENCE { AFTER_REGION } else { AFTER_STEP });
-                let mut bell = self.queue.bell.lock();
-                // Relaxed: taking it orders.
-                if self.line.word.load(Ordering::Relaxed) == HELD {
-                    self.queue.handed_off.wait_for(&mut bell, SLEEP);
-                }
+                continue;
             }
+            if waited >= PATIENCE {
+                self.demand(AFTER_STEP);
+            }
+            // The holder hands off when its batch is over; but it may not come back.
+            let mut bell = self.queue.bell.lock();
+            // Relaxed: taking it orders.
+            if self.line.word.load(Ordering::Relaxed) != HANDOFF {
+                self.queue.handed_off.wait_for(&mut bell, nap);
+            }
+            nap = (nap * 2).min(LONGEST_NAP);
         }
     }
 

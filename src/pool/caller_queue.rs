@@ -1,7 +1,7 @@
 //! Those who wait for a caller lock: they queue for a mutex that hands itself on
 //! in order; its holder is the head, who alone watches the lock's word.
 
-use crate::sync::{AtomicU32, Condvar, Instant, Mutex, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Condvar, Instant, Mutex, Ordering};
 use std::time::Duration;
 
 /// Demands.
@@ -9,15 +9,18 @@ pub(super) const NOTHING: u32 = 0;
 pub(super) const AFTER_REGION: u32 = 1;
 pub(super) const AFTER_STEP: u32 = 2;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Queue {
     /// Held by the head while it waits; the others queue for it.
     pub(super) head: Mutex<Still>,
     /// Callers that wait.
-    pub(super) waiting: AtomicU32,
+    waiting: AtomicU32,
     /// What the head sleeps on.
     pub(super) bell: Mutex<()>,
     pub(super) handed_off: Condvar,
+    born: Instant,
+    /// When the batch of who has the lock ends, in ns since `born`.
+    batch_ends: AtomicU64,
 }
 
 /// A batch: how long a caller may come back for more regions while others
@@ -25,7 +28,7 @@ pub(super) struct Queue {
 /// so that nobody waits for long in a long queue.
 const BATCH: Duration = Duration::from_millis(8);
 const LONGEST_BATCH: Duration = Duration::from_millis(4);
-const SHORTEST_BATCH: Duration = Duration::from_micros(500);
+const SHORTEST_BATCH: Duration = Duration::from_micros(80);
 /// A region of which nobody runs at so many looks in a row, so far apart, is
 /// taken to wait for its own waiter.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 4 };
@@ -59,14 +62,52 @@ impl Still {
     }
 }
 
+// Relaxed, all of it: counts and times; what is demanded orders nothing.
 impl Queue {
+    pub(super) fn new() -> Self {
+        Queue {
+            head: Mutex::default(),
+            waiting: AtomicU32::new(0),
+            bell: Mutex::default(),
+            handed_off: Condvar::default(),
+            born: Instant::now(),
+            batch_ends: AtomicU64::new(0),
+        }
+    }
+
     pub(super) fn notify(&self) {
         drop(self.bell.lock());
         self.handed_off.notify_one();
     }
 
-    pub(super) fn batch(&self) -> Duration {
-        // Relaxed: an estimate.
+    pub(super) fn join(&self) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The calling thread waits no longer; whether others do.
+    pub(super) fn leave(&self) -> bool {
+        self.waiting.fetch_sub(1, Ordering::Relaxed) > 1
+    }
+
+    /// From now on who has the lock is given so long.
+    pub(super) fn begin_batch(&self) {
+        self.begin_batch_of(self.batch());
+    }
+
+    pub(super) fn begin_batch_of(&self, time: Duration) {
+        let ends = self.age().saturating_add(time);
+        self.batch_ends.store(ends.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn batch_is_over(&self) -> bool {
+        self.age().as_nanos() as u64 >= self.batch_ends.load(Ordering::Relaxed)
+    }
+
+    fn age(&self) -> Duration {
+        Instant::now().saturating_duration_since(self.born)
+    }
+
+    fn batch(&self) -> Duration {
         let waiting = self.waiting.load(Ordering::Relaxed).max(1);
         (BATCH / waiting).clamp(SHORTEST_BATCH, LONGEST_BATCH)
     }

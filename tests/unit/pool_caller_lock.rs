@@ -31,6 +31,37 @@ fn it_is_given_to_all_or_to_who_demands_it() {
 }
 
 #[test]
+fn it_may_be_taken_again_until_the_batch_is_over() {
+    let lock = CallerLock::new(());
+    let guard = taken(&lock);
+    lock.demand(AFTER_REGION);
+    lock.queue.begin_batch_of(Duration::from_secs(3600));
+    drop(guard);
+    assert_eq!(word(&lock), FREE);
+    let guard = taken(&lock);
+    lock.queue.begin_batch_of(Duration::ZERO);
+    drop(guard);
+    assert_eq!(word(&lock), HANDOFF);
+}
+
+#[test]
+fn who_gets_it_in_turn_is_asked_for_it_if_others_wait() {
+    let lock = CallerLock::new(());
+    let in_turn = || {
+        let guard = lock.wait_in_queue(&|_| unreachable!("it is free")).unwrap();
+        let demand = lock.line.demand.load(Ordering::Relaxed);
+        drop(guard);
+        // Whether the batch was over by then is the clock's matter.
+        lock.line.word.store(FREE, Ordering::Relaxed);
+        demand
+    };
+    lock.queue.join();
+    assert_eq!(in_turn(), AFTER_REGION);
+    assert!(!lock.queue.leave(), "nobody is left");
+    assert_eq!(in_turn(), NOTHING);
+}
+
+#[test]
 fn steps_keep_it_until_somebody_has_waited_for_long() {
     let lock = CallerLock::new(());
     let (first, second) = (taken(&lock).begin_scope(), taken_after_scope(&lock));

@@ -23,9 +23,31 @@ fn only_what_stands_still_for_long_is_given_up() {
 
 #[test]
 fn a_batch_is_shared_out() {
-    let queue = Queue::default();
-    for (waiting, batch) in [(0, 4_000), (2, 4_000), (4, 2_000), (64, 500)] {
+    let queue = Queue::new();
+    for (waiting, batch) in [(0, 4_000), (2, 4_000), (4, 2_000), (200, 80)] {
         queue.waiting.store(waiting, Ordering::Relaxed);
         assert_eq!(queue.batch(), Duration::from_micros(batch), "{waiting} wait");
     }
+}
+
+#[test]
+fn a_batch_is_over_when_its_time_is() {
+    let mut queue = Queue::new();
+    queue.begin_batch();
+    assert!(!queue.batch_is_over() || queue.age() >= queue.batch());
+    // The clock, moved by hand: the queue is older, or younger than its batch.
+    let Some(before) = queue.born.checked_sub(queue.batch()) else { return };
+    queue.born += Duration::from_secs(3600);
+    assert!(!queue.batch_is_over(), "also by a clock that steps back");
+    queue.born = before;
+    assert!(queue.batch_is_over());
+}
+
+#[test]
+fn who_leaves_knows_of_others() {
+    let queue = Queue::new();
+    queue.join();
+    queue.join();
+    assert!(queue.leave());
+    assert!(!queue.leave());
 }
