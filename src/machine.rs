@@ -118,6 +118,11 @@ impl Plan {
         Some(Weights::new(&weights))
     }
 
+    /// The CPU that is left to the caller where all others' workers are bound.
+    pub(crate) fn seat(&self, pin: bool) -> Option<usize> {
+        self.width.cpus.first().copied().filter(|_| pin && self.system.is_some())
+    }
+
     /// Where the worker of `slot` goes: `pin` binds it to a CPU; otherwise it
     /// is kept to a kind of CPU only where slots are `weighted`.
     pub(crate) fn binding(&self, slot: usize, pin: bool, weighted: bool) -> Binding {

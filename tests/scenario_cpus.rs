@@ -191,7 +191,10 @@ fn s26_workers_of_a_pinned_caller_take_the_process_mask() {
             common::tasks::nap();
         }
         assert!(started.lock().unwrap().iter().all(|mask| *mask == all), "from the start");
-        assert!(workers.iter().all(|worker| cpus_of(worker) == all), "and later");
+        // And later, but for the moment in which one leaves its caller's CPU.
+        while !workers.iter().all(|worker| cpus_of(worker) == all) {
+            common::tasks::nap();
+        }
         assert_eq!(mask(), [cpu], "the caller's is untouched");
         drop(pool);
     }
@@ -245,6 +248,38 @@ fn s26_pinned_workers_of_a_pinned_caller() {
         }
     }
     pin(&all);
+}
+
+/// S26: a caller is bound after the build, to a worker's CPU: it changes places with
+/// that worker, each time.
+#[test]
+fn s26_a_pinned_caller_comes_to_a_workers_cpu() {
+    bounded!();
+    let all = process_mask();
+    if all.len() < 2 {
+        return cannot_check!("cpus", "wants two");
+    }
+    let (two, all) = (&all[..2], &all);
+    thread::scope(|scope| {
+        // Its own thread, whose mask ends with it.
+        let caller = move || {
+            pin(two);
+            let pool = Pool::builder().width(2).pin(true).thread_name("s26f").build().unwrap();
+            let worker = await_named("s26f-", 1).remove(0);
+            on_all_threads(&pool, |_| ());
+            for cpu in cpus_of(&worker).into_iter().chain(two.iter().copied()).cycle().take(5) {
+                pin(&[cpu]);
+                // Until they have met; whether that is soon is the bench's matter.
+                while cpus_of(&worker) == [cpu] {
+                    works(&pool, 10_000);
+                }
+                let own = cpus_of(&worker);
+                assert!(own.len() == 1 && all.contains(&own[0]), "{own:?}");
+                assert_eq!(mask(), [cpu]);
+            }
+        };
+        scope.spawn(caller).join().unwrap();
+    });
 }
 
 /// S26, S6: under a mask that leaves out CPUs, workers stay inside.

@@ -172,7 +172,8 @@ impl PoolBuilder {
 
     /// Binds each worker to a CPU, never the caller: one per physical core of
     /// the process's mask, spread over last-level caches before packing; a CPU
-    /// that the calling thread is bound to is left to it. Off by
+    /// that the calling thread is bound to is left to it. A caller that is bound
+    /// to a worker's CPU later changes places with that worker. Off by
     /// default, unless `ROWPOOL_PIN` is `1` (it helps on quiet machines and
     /// hurts on busy ones). A worker that cannot be bound goes on unbound.
     ///
@@ -350,6 +351,7 @@ impl PoolBuilder {
             plan: Some(Arc::clone(&plan)),
         });
         let pin = self.pin.unwrap_or_else(|| config::pin(config::env));
+        plan.seat(pin).into_iter().for_each(|cpu| team.keep_seat(cpu));
         let keep_qos = || config::keep_caller_qos(config::env);
         let mut pool = Pool {
             team: Arc::new(team),

@@ -10,13 +10,22 @@ pub(super) struct CallerCpu {
     number: AtomicU32,
     /// Whether it was shared with others, when the caller looked last.
     shared: AtomicBool,
+    /// Where each worker is bound to a CPU: that which is left free for the caller,
+    /// and 1. 0: none.
+    seat: AtomicU32,
 }
 
 // Relaxed, all of it: hints that order nothing. The model, whose runs must not
 // depend on the machine, has no CPUs.
 impl CallerCpu {
     pub(super) fn new() -> Self {
-        CallerCpu { number: AtomicU32::new(0), shared: AtomicBool::new(false) }
+        let (number, seat) = (AtomicU32::new(0), AtomicU32::new(0));
+        CallerCpu { number, shared: AtomicBool::new(false), seat }
+    }
+
+    /// Each worker is bound to a CPU, and this one is left free.
+    pub(super) fn set_seat(&self, cpu: usize) {
+        self.seat.store(u32::try_from(cpu).map_or(0, |cpu| cpu.wrapping_add(1)), Ordering::Relaxed);
     }
 
     pub(super) fn shared(&self) -> bool {
@@ -44,6 +53,44 @@ impl CallerCpu {
         }
         let caller = self.number.load(Ordering::Relaxed).checked_sub(1);
         let own = crate::sys::current_cpu().filter(|&own| placement::collides(Some(own), caller));
-        own.is_some_and(crate::sys::leave_cpu)
+        own.is_some_and(|own| {
+            crate::sys::leave_cpu(own) || self.change_seats(own, crate::sys::pin_to)
+        })
+    }
+
+    /// A worker that is bound to the CPU which its caller has come to leaves it to
+    /// it, and is bound to the one that was left free before.
+    fn change_seats(&self, own: u32, pin_to: impl FnOnce(usize) -> bool) -> bool {
+        let seat = self.seat.load(Ordering::Relaxed);
+        let order = Ordering::Relaxed;
+        if seat.checked_sub(1).is_none_or(|cpu| cpu == own)
+            || self.seat.compare_exchange(seat, own + 1, order, order).is_err()
+        {
+            return false;
+        }
+        let moved = pin_to(seat as usize - 1);
+        if !moved {
+            self.seat.store(seat, Ordering::Relaxed);
+        }
+        moved
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_and_caller_change_seats() {
+        let places = CallerCpu::new();
+        let unbound = |_| unreachable!("nobody was bound");
+        assert!(!places.change_seats(3, unbound));
+        places.set_seat(0);
+        let to = |cpu| move |given| given == cpu;
+        assert!(places.change_seats(3, to(0)), "the caller has come to 3");
+        assert!(!places.change_seats(3, unbound), "it is free already");
+        assert!(places.change_seats(1, to(3)));
+        assert!(!places.change_seats(2, |_| false), "a CPU that it may not use");
+        assert!(places.change_seats(0, to(1)));
     }
 }

@@ -221,6 +221,11 @@ impl Team {
         self.facts.fork_ns.store(ns, Ordering::Relaxed);
     }
 
+    /// Workers are bound, each to a CPU; this one is the caller's.
+    pub(crate) fn keep_seat(&self, cpu: usize) {
+        self.facts.caller_cpu.set_seat(cpu);
+    }
+
     /// What workers know of the caller's CPU.
     pub(super) fn caller_cpu(&self) -> &CallerCpu {
         &self.facts.caller_cpu
