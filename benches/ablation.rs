@@ -10,6 +10,8 @@
 mod scenarios;
 mod support;
 
+use rowpool::topology::Topology;
+use rowpool::Pool;
 use scenarios::{callers, confined, light, neighbours, seldom, tokens};
 use support::cgroup::{self, Group};
 use support::child::{self, Child, Hog, Light};
@@ -48,7 +50,7 @@ const fn row(
     Ablation { policy, scenario, unit, figure, hogs: &[], lights: &[], quota: None }
 }
 
-const ABLATIONS: [Ablation; 13] = [
+const ABLATIONS: [Ablation; 14] = [
     row("wake", "a small region every 5 ms", Time("µs"), |_| {
         seldom::after_gaps(seldom::GAPS[1], &ROWPOOL)
     }),
@@ -81,6 +83,10 @@ const ABLATIONS: [Ablation; 13] = [
     row("oversubscription", "two pools in turn", Time("ms"), |_| {
         neighbours::in_turn(&ROWPOOL, &mut Token::new(Format::Q8_0))[0]
     }),
+    Ablation {
+        lights: &[SLOWER],
+        ..row("weights", "long regions, the worker's CPU at 0.79", Time("ms"), weighted)
+    },
     row("caller lock", "2 callers, not by a mutex", Rate("regions/s"), |own| calls(2, own)),
     row("caller lock", "4 callers", Rate("regions/s"), |own| calls(4, own)),
     row("caller lock", "8 callers", Rate("regions/s"), |own| calls(8, own)),
@@ -90,6 +96,21 @@ const ABLATIONS: [Ablation; 13] = [
 fn token(_: bool) -> f64 {
     let mut token = Token::new(Format::Q8_0);
     median(&ROWPOOL.run(|pool| tokens::decode(pool, &mut token, time(1200))))
+}
+
+/// Leaves 1024 / (1024 + 272) of its CPU, by the kernel's table of nice values.
+const SLOWER: Light = Light { cpu: 1, nice: 6, ..light::BUSY };
+
+/// A region of some 100 ms of work, with slots by the CPUs' shares or even ones.
+fn weighted(by_share: bool) -> f64 {
+    let mut facts = Topology::new(2);
+    if by_share {
+        facts.cpus[1].capacity = 1024 * 1024 / (1024 + 272);
+    }
+    let pool = Pool::builder().topology(facts).width(2).pin(true).build().expect("a pool");
+    let work = callers::Work::calibrated();
+    let times = (0..some(15, 1)).map(|_| ms(work.timed(&pool, 400, time(100))));
+    median(&times.collect::<Vec<_>>())
 }
 
 /// Regions a second of so many callers, by the pool's own lock or by a mutex.
