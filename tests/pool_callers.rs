@@ -237,6 +237,35 @@ fn a_slot_joins_a_thread_that_calls_the_pool() {
     }
 }
 
+/// Who gives up is inside of a region all the same: what its rows open, on whichever
+/// pool, runs on its thread, until it is done.
+#[test]
+fn who_has_given_up_is_inside() {
+    bounded!();
+    let (pool, other) = (cpus::pool(2), cpus::pool(2));
+    let slots = || {
+        let slots = AtomicUsize::new(0);
+        other.for_each_range(100, |_| common::tick(&slots));
+        slots.into_inner()
+    };
+    let outside = other.active_width();
+    let given_up = || {
+        let me = thread::current().id();
+        pool.run(2, |_| {
+            assert_eq!(thread::current().id(), me, "it has given up");
+            assert_eq!(slots(), 1);
+        });
+        assert_eq!(slots(), outside);
+        assert_eq!(pool.scope_steps(slots), 1);
+        assert_eq!(slots(), outside);
+    };
+    pool.run(2, |slot| {
+        if slot == 0 {
+            thread::scope(|scope| scope.spawn(given_up).join().unwrap());
+        }
+    });
+}
+
 /// A long region of one caller does not stop the others for good.
 #[test]
 fn callers_beside_a_long_region() {

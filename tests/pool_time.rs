@@ -194,6 +194,50 @@ fn s2_with_neighbours_on_all_cpus_nobody_goes_away() {
     isolated!().run(|| assert_eq!(naps(true, 6 * MS, 6 * MS), 0));
 }
 
+/// How often a worker that the scheduler has put on this CPU moves itself, the
+/// caller being on CPU 0: after it was woken, and after it has kept the caller
+/// waiting.
+fn moves(policy: bool, cpu: u32) -> [u64; 2] {
+    let (worker, caller) = (seen(Role::Worker), seen(Role::Caller));
+    let on = |builder: PoolBuilder| match policy {
+        true => builder.spin_window(MS),
+        false => builder.spin_window(MS).without(Policy::Placement),
+    };
+    let pool = pool(Role::Worker, "place", on);
+    let task = await_named("place-1", 1);
+    play(Role::Caller);
+    worker.is_on(cpu);
+    caller.is_on(0);
+    worker.await_reads(4);
+    advance(2 * MS);
+    await_asleep(&task);
+    let binds = worker.binds();
+    wake_by_a_region(&pool, &task[0]);
+    let woken = worker.binds() - binds;
+    let binds = worker.binds();
+    region(&pool, || {
+        caller.await_reads(6);
+        advance(700 * US);
+        caller.await_reads(8);
+    });
+    worker.await_reads(4);
+    [woken, worker.binds() - binds]
+}
+
+/// A worker that finds itself on its caller's CPU leaves it, and its mask is what it
+/// was: two calls.
+#[test]
+fn s2_a_worker_leaves_its_callers_cpu() {
+    bounded!();
+    let allowed = Topology::detect().allowed();
+    if allowed.len() < 2 || !allowed.contains(0) {
+        return cannot_check!("cpus", "wants two, and CPU 0 to be one of them");
+    }
+    isolated!().run(|| assert_eq!(moves(true, 0), [2, 2]));
+    isolated!().run(|| assert_eq!(moves(true, 1), [0, 0], "on another one"));
+    isolated!().run(|| assert_eq!(moves(false, 0), [0, 0], "switched off"));
+}
+
 /// S49: slots that end late are no sign of a neighbour; only what the thread
 /// lacked is.
 #[test]

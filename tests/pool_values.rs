@@ -342,6 +342,10 @@ fn several_outputs_in_one_region() {
 fn fused_rows_are_shared_out_by_cost() {
     bounded!();
     let pool = cpus::pool(4);
+    let hinted = pool.with_work(1);
+    let work = |lens: &[usize], costs: &[usize]| {
+        self::parts(lens, costs, |outputs, f| hinted.rows_of(outputs, f))
+    };
     let parts =
         |lens: &[usize], costs: &[usize]| parts(lens, costs, |outputs, f| pool.rows_of(outputs, f));
     assert_eq!(parts(&[400, 400], &[1]), [[0..200, 200..400], [0..200, 200..400]]);
@@ -350,6 +354,7 @@ fn fused_rows_are_shared_out_by_cost() {
     // Also where their sum is no number.
     let huge = parts(&[100, 100], &[usize::MAX / 100, usize::MAX / 100]);
     assert_eq!(huge, [[0..50, 50..100], [0..50, 50..100]]);
+    assert_eq!(work(&[100, 100], &[usize::MAX / 100, usize::MAX / 100]), huge, "worth a fork");
     // On lines where there are enough.
     let long = parts(&[10_000, 10_001], &[1]);
     assert!(long.iter().flatten().all(|part| part.start % 32 == 0), "{long:?}");

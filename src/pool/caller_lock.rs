@@ -290,7 +290,8 @@ impl<T> CallerLock<T> {
     }
 
     fn take_as_head(&self, waited: Duration) -> Option<CallerGuard<'_, T>> {
-        let taken = self.take_from(FREE).or_else(|| self.take_from(HANDOFF));
+        let handed = if planted(Fault::HandoffUntaken) { FREE } else { HANDOFF };
+        let taken = self.take_from(FREE).or_else(|| self.take_from(handed));
         if taken.is_some() || waited < PATIENCE {
             return taken;
         }

@@ -42,6 +42,8 @@ faults! {
     StepsWithoutLock,
     /// A caller that is let between two steps takes the lock of a running one.
     BargeIntoStep,
+    /// The head of the queue does not take what was handed to it.
+    HandoffUntaken,
 }
 
 #[cfg(not(loom))]

@@ -8,7 +8,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(dead_code, reason = "every binary uses a part")]
 
-use libc::{c_char, c_int, c_long, clockid_t, mode_t, timespec};
+use libc::{c_char, c_int, c_long, clockid_t, mode_t, pid_t, size_t, timespec};
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::io::Write;
@@ -31,6 +31,9 @@ pub struct Seen {
     naps: AtomicU64,
     asked: AtomicU64,
     delay: AtomicU64,
+    binds: AtomicU64,
+    /// The CPU that they believe to be on, and 1; 0: the real one.
+    cpu: AtomicU64,
 }
 
 static SEEN: [Seen; 3] = [const { Seen::new() }; 3];
@@ -74,6 +77,8 @@ impl Seen {
             naps: AtomicU64::new(0),
             asked: AtomicU64::new(0),
             delay: AtomicU64::new(0),
+            binds: AtomicU64::new(0),
+            cpu: AtomicU64::new(0),
         }
     }
 
@@ -103,6 +108,16 @@ impl Seen {
     /// How often it has asked how long it has lacked a CPU.
     pub fn asked(&self) -> u64 {
         self.asked.load(Ordering::SeqCst)
+    }
+
+    /// How often it has set an affinity mask.
+    pub fn binds(&self) -> u64 {
+        self.binds.load(Ordering::SeqCst)
+    }
+
+    /// Its threads believe to be on this CPU.
+    pub fn is_on(&self, cpu: u32) {
+        self.cpu.store(u64::from(cpu) + 1, Ordering::SeqCst);
     }
 
     /// Its threads have lacked a CPU for so much longer.
@@ -157,6 +172,35 @@ extern "C" fn sched_yield() -> c_int {
     count(|seen| &seen.yields);
     // SAFETY: takes nothing.
     unsafe { libc::syscall(libc::SYS_sched_yield) as c_int }
+}
+
+/// The C library's `sched_getcpu`.
+#[no_mangle]
+extern "C" fn sched_getcpu() -> c_int {
+    let feigned = ROLE.get().map_or(0, |role| seen(role).cpu.load(Ordering::SeqCst));
+    if feigned != 0 {
+        return feigned as c_int - 1;
+    }
+    let mut cpu: libc::c_uint = 0;
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: writes the one number; the others are not asked for.
+    let result = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, none, none) };
+    if result == 0 {
+        cpu as c_int
+    } else {
+        -1
+    }
+}
+
+/// The C library's `sched_setaffinity`.
+///
+/// # Safety
+/// `mask` points to `size` bytes.
+#[no_mangle]
+unsafe extern "C" fn sched_setaffinity(pid: pid_t, size: size_t, mask: *const u8) -> c_int {
+    count(|seen| &seen.binds);
+    // SAFETY: the contract.
+    unsafe { libc::syscall(libc::SYS_sched_setaffinity, pid, size, mask) as c_int }
 }
 
 /// The C library's `nanosleep`, by which std sleeps, or by the next.

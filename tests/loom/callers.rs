@@ -22,9 +22,10 @@ fn two_callers_of_one_worker() {
 
 /// ModelLock by themselves: one at a time, each sees what those before it did.
 /// The tick says how long they find that they have waited.
-fn callers(preemptions: Option<usize>, callers: usize, rounds: usize, tick: Duration) {
-    explore(preemptions, move || {
-        let lock = Arc::new(ModelLock::new(tick));
+/// `blocked`: who has waited for long gives up.
+fn callers(preemptions: usize, callers: usize, rounds: usize, tick: Duration, blocked: bool) {
+    explore(Some(preemptions), move || {
+        let lock = Arc::new(ModelLock::new(tick, blocked));
         let state = Arc::new(Watched::new(0));
         let call = |_| {
             let (lock, state) = (Arc::clone(&lock), Arc::clone(&state));
@@ -52,7 +53,7 @@ fn callers(preemptions: Option<usize>, callers: usize, rounds: usize, tick: Dura
         had += others.into_iter().map(|other| other.join().unwrap() as u32).sum::<u32>();
         // However the others ended, the turn can be had, and nothing is lost.
         assert!(lock.call(|n| assert_eq!(*n, had)));
-        if tick.is_zero() {
+        if tick.is_zero() || !blocked {
             assert_eq!(had as usize, callers * rounds, "nobody gives up");
         }
     });
@@ -60,39 +61,40 @@ fn callers(preemptions: Option<usize>, callers: usize, rounds: usize, tick: Dura
 
 #[test]
 fn callers_that_look_again() {
-    callers(Some(3), 2, 2, ZERO);
+    callers(3, 2, 2, ZERO, true);
 }
 
 #[test]
 fn callers_that_nap() {
-    callers(Some(3), 2, 2, Duration::from_micros(100));
+    callers(3, 2, 2, Duration::from_micros(100), true);
 }
 
+/// From the first look on: a batch of one that waits is over.
 #[test]
 fn callers_that_demand() {
-    callers(Some(3), 2, 2, Duration::from_micros(600));
+    callers(3, 2, 2, Duration::from_millis(4), false);
 }
 
 #[test]
 fn callers_that_give_up() {
-    callers(Some(3), 2, 2, Duration::from_millis(21));
+    callers(3, 2, 2, Duration::from_millis(21), true);
 }
 
 #[test]
 fn three_callers_that_demand() {
-    callers(Some(2), 3, 1, Duration::from_micros(600));
+    callers(2, 3, 1, Duration::from_millis(4), false);
 }
 
 #[test]
 fn three_callers_that_give_up() {
-    callers(Some(2), 3, 1, Duration::from_millis(21));
+    callers(2, 3, 1, Duration::from_millis(21), true);
 }
 
 /// A scope of steps beside callers, who are let between after long: whoever has
 /// the lock has it alone.
 fn callers_beside_steps(tick: Duration) {
     explore(Some(3), move || {
-        let lock = Arc::new(ModelLock::new(tick));
+        let lock = Arc::new(ModelLock::new(tick, true));
         let state = Arc::new(Watched::new(0));
         let other = {
             let (lock, state) = (Arc::clone(&lock), Arc::clone(&state));

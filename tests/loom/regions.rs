@@ -40,6 +40,13 @@ fn a_worker_at_the_last_gate_takes_part() {
     regions(Some(0), setup, Life::Body, &[3]);
 }
 
+/// The same where the last of two gates is the third worker's alone.
+#[test]
+fn a_worker_at_the_last_shared_gate_takes_part() {
+    let setup = Setup { looks: 1000, workers: 3, ..shared(SPINNING) };
+    regions(Some(0), setup, Life::Body, &[4]);
+}
+
 #[test]
 fn two_workers_growing() {
     regions(Some(2), two(PARKING), Life::Start, &[2, 3]);

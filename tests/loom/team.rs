@@ -202,17 +202,21 @@ impl ModelSleepers {
 
 /// The caller lock by itself, with a number as its state.
 #[derive(Debug)]
-pub struct ModelLock(CallerLock<u32>);
+pub struct ModelLock {
+    lock: CallerLock<u32>,
+    blocked: bool,
+}
 
 impl ModelLock {
-    pub fn new(tick: Duration) -> ModelLock {
+    /// `blocked`: who waits for long finds that no holder runs, and gives up.
+    pub fn new(tick: Duration, blocked: bool) -> ModelLock {
         crate::sync::model::reset(tick);
-        ModelLock(CallerLock::new(0))
+        ModelLock { lock: CallerLock::new(0), blocked }
     }
 
     /// Takes the lock and runs `f` on its state; false if it could not be had.
     pub fn call(&self, f: impl FnOnce(&mut u32)) -> bool {
-        match self.0.acquire(|_| true) {
+        match self.lock.acquire(|_| self.blocked) {
             Some(mut guard) => {
                 guard.state(f);
                 true
@@ -224,9 +228,9 @@ impl ModelLock {
     /// Keeps the lock for so many steps, each of which runs `f` on its state; how
     /// many could be had.
     pub fn steps(&self, steps: usize, f: impl Fn(&mut u32)) -> usize {
-        let Some(guard) = self.0.acquire(|_| true) else { return 0 };
+        let Some(guard) = self.lock.acquire(|_| self.blocked) else { return 0 };
         let scope = guard.begin_scope();
-        let had = (0..steps).filter(|_| match self.0.retake(scope, |_| true) {
+        let had = (0..steps).filter(|_| match self.lock.retake(scope, |_| self.blocked) {
             Some(mut guard) => {
                 guard.state(&f);
                 guard.keep(scope);
@@ -235,7 +239,7 @@ impl ModelLock {
             None => false,
         });
         let had = had.count();
-        self.0.end_scope(scope);
+        self.lock.end_scope(scope);
         had
     }
 }

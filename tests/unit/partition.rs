@@ -136,3 +136,9 @@ fn units_are_multiples_of_128_bytes() {
     assert_eq!((unit(4, 1), unit(1, 1), unit(128, 1), unit(0, 1), unit(8, 0)), (32, 128, 1, 1, 1));
     assert_eq!(unit(1 << 40, 1 << 40), 1, "the product overflows");
 }
+
+#[test]
+fn the_end_stays_the_end() {
+    let split = Split { width: 2, weights: None };
+    assert_eq!([4999, 5000].map(|at| split.snapped(at, 5000, 32)), [4992, 5000]);
+}

@@ -66,3 +66,13 @@ fn a_sleep_is_no_work() {
     assert!(shift.between_slots(now + 12_000 * US).is_some());
     assert_eq!(shift.between_slots(now), None, "a clock that steps back");
 }
+
+#[test]
+fn its_time_is_over_when_it_is_used_up() {
+    let mut shift = QuotaShift::new(share(150).unwrap());
+    let (now, on) = (Instant::now(), CYCLE.mul_f64(shift.share.part));
+    assert_eq!(shift.between_slots(now), None);
+    assert_eq!(shift.between_slots(now + on - Duration::from_nanos(1)), None);
+    let absence = shift.between_slots(now + on).expect("all of its part of 4 ms");
+    assert!(absence.time.abs_diff(CYCLE - on) < US, "the rest of them: {:?}", absence.time);
+}

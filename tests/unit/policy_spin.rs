@@ -30,6 +30,7 @@ fn it_is_cut_where_nothing_comes_within_it() {
 #[test]
 fn it_is_whole_where_a_whole_one_would_do() {
     assert_eq!(after(SpinWindow::DEFAULT, 1000, WHOLE / 2), WHOLE);
+    assert_eq!(after(SpinWindow::DEFAULT, 1000, WHOLE), WHOLE / CUT, "it would have been over");
     assert_eq!(after(SpinWindow::fixed(WHOLE), 1000, MS), WHOLE);
     assert_eq!(after(SpinWindow::DEFAULT.whole(), 1000, MS), WHOLE);
 }

@@ -74,6 +74,42 @@ fn it_is_tried_without_ever_less_often() {
 }
 
 #[test]
+fn after_a_long_time_without_it_begins_anew() {
+    for (quiet, hold) in [(LONGEST - MS, 2 * HOLD), (LONGEST, HOLD), (2 * LONGEST, HOLD)] {
+        let (mut policy, mut now) = (Timeslice::new(), Instant::now());
+        policy.stalled(now, Duration::ZERO, false);
+        now += 8 * MS;
+        policy.stalled(now, 8 * MS, false);
+        now += HOLD;
+        assert!(policy.between_slots(now, false).is_some(), "not over yet");
+        now += MS;
+        assert_eq!(policy.between_slots(now, false), None);
+        now += quiet - 8 * MS;
+        policy.stalled(now, 8 * MS, false);
+        assert!(!policy.sharing(), "what it lacked before is long ago");
+        now += 8 * MS;
+        policy.stalled(now, 16 * MS, false);
+        now += hold;
+        policy.between_slots(now, false);
+        assert!(policy.sharing(), "{quiet:?} without");
+        policy.between_slots(now + MS, false);
+        assert!(!policy.sharing(), "{quiet:?} without");
+    }
+}
+
+#[test]
+fn a_turn_is_over_after_its_time() {
+    let (mut policy, now) = (Timeslice::new(), Instant::now());
+    policy.stalled(now, Duration::ZERO, false);
+    let now = now + Lack::LEAST;
+    policy.stalled(now, Lack::LEAST, false);
+    assert!(policy.sharing(), "so long a time says something");
+    assert_eq!(policy.between_slots(now + TURN, false), None);
+    let absence = policy.between_slots(now + TURN + US, false);
+    assert_eq!(absence, Some(Absence { time: AWAY, width: None }));
+}
+
+#[test]
 fn it_ends_where_the_caller_shares_its_cpu_too() {
     let (mut policy, now) = (Timeslice::new(), Instant::now());
     policy.stalled(now, Duration::ZERO, true);

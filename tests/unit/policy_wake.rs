@@ -27,11 +27,11 @@ fn a_large_region_wakes_at_once() {
 
 #[test]
 fn small_debts_are_forgotten_and_large_ones_are_not() {
-    for (spent, due) in [(10 * US, false), (14 * US, false), (16 * US, true)] {
+    for (spent, due) in [(10 * US, false), (14 * US, false), (COST, true), (16 * US, true)] {
         let (mut policy, now) = (WakePolicy::new(true), Instant::now());
         policy.book(spent, now);
         policy.book(spent, now);
-        assert!(policy.is_due(None, now + 999 * US), "{spent:?}: it is not long ago");
+        assert!(policy.is_due(None, now + FORGET), "{spent:?}: it is not long ago");
         assert_eq!(policy.is_due(None, now + 1001 * US), due, "{spent:?}");
     }
 }
