@@ -41,9 +41,6 @@
 #![deny(unsafe_op_in_unsafe_fn, missing_docs, clippy::undocumented_unsafe_blocks)]
 
 // Imports run downwards in this list.
-#[cfg(all(feature = "rayon-api", not(loom)))]
-pub mod rayon;
-
 pub mod cpu_pool;
 pub mod par;
 pub mod threads;

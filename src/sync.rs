@@ -23,8 +23,6 @@ pub(crate) use {
     model::{fence, guess, overwrite, sleep, Condvar, Instant, Mutex, MutexGuard},
 };
 
-#[cfg(all(not(loom), feature = "rayon-api"))]
-pub(crate) use parking_lot::Mutex as StaticMutex;
 /// For statics, which the model cannot have.
 #[cfg(all(loom, any(target_os = "linux", target_os = "android")))]
 pub(crate) use std::sync::atomic::AtomicU64 as StaticU64;

@@ -34,8 +34,6 @@ pub(crate) use gate::MAX_WIDTH;
 pub use guest::Guest;
 pub use hint::Work;
 pub(crate) use job::Region;
-#[cfg(feature = "rayon-api")]
-pub(crate) use panics::abort;
 
 use crate::machine::Plan;
 use crate::partition::Split;

@@ -13,7 +13,6 @@ mod forked;
 use common::cpus;
 use corosensei::Coroutine;
 use forked::{fork_and_listen, End, GOOD};
-use rowpool::rayon::{in_place_scope, ThreadPoolBuilder};
 use rowpool::Pool;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -131,25 +130,6 @@ fn s50_resumed_inside_of_another_region() {
                 ONE.with_borrow_mut(|one| one.as_mut().unwrap().resume(()));
             }
         });
-    });
-}
-
-/// The frame of a pool's `install` ends before the one that was begun in it.
-#[test]
-fn s50_suspended_in_an_installed_pool() {
-    bounded!();
-    aborts("in a scope", || {
-        let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        let coroutine = pool.install(|| {
-            Moved(suspended(|suspend| {
-                // Ends outside of the pool.
-                let inner = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-                let here = Here(suspend);
-                inner.install(|| in_place_scope(|_| here.suspend()));
-            }))
-        });
-        drop(pool);
-        coroutine.resume();
     });
 }
 
