@@ -5,10 +5,16 @@
 use crate::sync::{Ordering, StaticU32};
 use std::cell::Cell;
 
-std::thread_local! {
-    /// The number of the process, and the thread's in it.
-    static NUMBER: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+// It is const, which clippy does not see on Android.
+#[allow(clippy::missing_const_for_thread_local)]
+mod local {
+    use std::cell::Cell;
+    std::thread_local! {
+        /// The number of the process, and the thread's in it.
+        pub(super) static NUMBER: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+    }
 }
+use local::NUMBER;
 
 /// The process that something was made in.
 #[derive(Debug)]
