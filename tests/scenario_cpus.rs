@@ -271,7 +271,7 @@ fn s26_a_pinned_caller_comes_to_a_workers_cpu() {
                 pin(&[cpu]);
                 // Until they have met; whether that is soon is the bench's matter.
                 while cpus_of(&worker) == [cpu] {
-                    works(&pool, 10_000);
+                    works(&pool, 500);
                 }
                 let own = cpus_of(&worker);
                 assert!(own.len() == 1 && all.contains(&own[0]), "{own:?}");

@@ -5,8 +5,8 @@ use crate::sync::{AtomicBool, AtomicU32, Ordering};
 
 #[derive(Debug)]
 pub(super) struct CallerCpu {
-    /// Its number, and 1, when the caller waited for long or woke somebody last;
-    /// 0: unknown.
+    /// Its number, and 1, when the caller waited for long, woke somebody or took
+    /// the slot of somebody who was up last; 0: unknown.
     number: AtomicU32,
     /// Whether it was shared with others, when the caller looked last.
     shared: AtomicBool,

@@ -196,7 +196,14 @@ impl Team {
         for worker in workers {
             let state = &self.workers[worker];
             let asleep = state.parked();
-            if !late(state) || !state.claim(epoch) {
+            if !late(state) {
+                continue;
+            }
+            if !state.away() {
+                // It is up and has not come: the two may be on one CPU.
+                self.caller_cpu().note();
+            }
+            if !state.claim(epoch) {
                 continue;
             }
             helped = true;

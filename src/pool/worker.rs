@@ -100,6 +100,8 @@ impl Team {
                             // Where regions come so fast that nobody parks.
                             self.refresh(Duration::ZERO);
                         }
+                    } else if self.policies.has(Policy::Placement) {
+                        self.caller_cpu().leave();
                     }
                     backoff.reset();
                     wakes = self.sleepers.wakes();
