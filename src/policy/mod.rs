@@ -14,8 +14,8 @@
 
 #![cfg_attr(loom, allow(dead_code, reason = "the model waits without time"))]
 
-mod absence;
 mod between_slots;
+#[cfg_attr(loom, path = "../../tests/loom/oversubscription.rs")]
 pub(crate) mod oversubscription;
 pub(crate) mod placement;
 pub(crate) mod quota;
@@ -24,7 +24,14 @@ pub(crate) mod spin;
 pub(crate) mod timeslice;
 pub(crate) mod wake;
 
-pub(crate) use absence::Absence;
 pub(crate) use between_slots::BetweenSlots;
 pub(crate) use set::Policies;
 pub use set::Policy;
+
+/// A worker is to go away between two slots, and to come back by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Absence {
+    pub(crate) time: std::time::Duration,
+    /// The width that regions have meanwhile, where it is to be narrower.
+    pub(crate) width: Option<usize>,
+}
