@@ -99,20 +99,24 @@ impl WorkerBackoff {
 
     /// Waits a little. True when the window is over: time to park.
     #[inline(always)]
-    pub(super) fn step(&mut self, others: &Oversubscription) -> bool {
+    pub(super) fn step(
+        &mut self,
+        others: &Oversubscription,
+        crowded: impl FnOnce() -> bool,
+    ) -> bool {
         // Nobody is about to write the line, as far as we know, so it is looked at
         // as often as may be.
         crate::sync::spin_loop();
         self.left -= 1;
-        self.left == 0 && self.check(others)
+        self.left == 0 && self.check(others, crowded())
     }
 
     #[cold]
-    fn check(&mut self, others: &Oversubscription) -> bool {
+    fn check(&mut self, others: &Oversubscription, crowded: bool) -> bool {
         self.left = STRIDE;
-        if others.crowded() {
+        if crowded || others.crowded() {
             self.left = SHORT_STRIDE;
-            if others.elsewhere() {
+            if crowded || others.elsewhere() {
                 self.left = 1;
                 crate::sync::yield_now();
             }

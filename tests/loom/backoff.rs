@@ -26,7 +26,7 @@ impl WorkerBackoff {
     }
     pub(super) fn reset(&mut self) {}
     pub(super) fn woken(&mut self) {}
-    pub(super) fn step(&mut self, _: &Oversubscription) -> bool {
+    pub(super) fn step(&mut self, _: &Oversubscription, _: impl Fn() -> bool) -> bool {
         if self.0.is_zero() {
             return true;
         }
