@@ -63,6 +63,8 @@ impl Team {
         let mut refreshed: Option<Instant> = None;
         let mut slots = 0u32;
         let fp = fp::State::current();
+        // By workers that a guest alone uses.
+        let crowded = || self.guest.get().is_some() && self.workers.len() >= self.active();
         state.set_thread();
         self.sleepers.arrive(state);
         loop {
@@ -76,7 +78,7 @@ impl Team {
                     continue;
                 }
                 // At rest a worker that an older wake got up parks again.
-                if !word.rests() && !backoff.step(&self.others, || self.guest_is_crowded()) {
+                if !word.rests() && !backoff.step(&self.others, crowded) {
                     continue;
                 }
             } else {
@@ -146,11 +148,6 @@ impl Team {
             .park(state, wakes, || changed() || pending() || (state.nap(GUEST_NAP) && pending()));
         guest.rise(worker + 1);
         woken
-    }
-
-    /// Whether workers that only a guest uses are more than the CPUs.
-    fn guest_is_crowded(&self) -> bool {
-        self.guest.get().is_some() && self.workers.len() >= self.active()
     }
 
     /// Does what the guest has for this worker, if anything, in the floating point
