@@ -134,7 +134,7 @@ fn main() {
             let without = if *side == "without" { policy } else { "" };
             let mut env = vec![("ROWPOOL_WITHOUT", without)];
             env.extend(group.as_ref().map(|group| (child::GROUP, group.dir())));
-            Child::figures(&format!("{side} {at}"), &env)
+            Child::figures(&format!("{side} {at}"), None, &env)
         });
         rows.extend(turns.rows(|one| {
             let row = one.row(unit, 0);

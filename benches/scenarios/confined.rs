@@ -54,9 +54,11 @@ fn scenario(candidates: &Candidates<'_>, &(name, quota, least): &Scene) -> Vec<R
     let Ok(group) = group.inspect_err(|why| println!("{name}: skipped: {why}")) else {
         return Vec::new();
     };
-    let env = group.as_ref().map_or((child::CPU, "0"), |group| (child::GROUP, group.dir()));
+    let env = group.as_ref().map(|group| (child::GROUP, group.dir()));
+    let cpu = quota.is_none().then_some(0);
     let cases = each(name, (), candidates.all);
-    let turns = Turns::of(usual_rounds(), &cases, |((), it)| Child::figures(it.name, &[env]));
+    let turns =
+        Turns::of(usual_rounds(), &cases, |((), it)| Child::figures(it.name, cpu, env.as_slice()));
     let longest = |one: One<'_>| one.figures(1).into_iter().fold(0.0, f64::max);
     turns.rows(|one| {
         let ours = one.candidate() == ROWPOOL.name;

@@ -11,8 +11,6 @@ use std::time::Duration;
 
 /// What tells a child its role.
 const ROLE: &str = "ROWPOOL_BENCH_ROLE";
-/// What binds it, and all that it starts, to the CPU of this number.
-pub const CPU: &str = "ROWPOOL_BENCH_CPU";
 /// The directory of the control group that it enters.
 pub const GROUP: &str = "ROWPOOL_BENCH_GROUP";
 const NEIGHBOUR: &str = "neighbour";
@@ -25,12 +23,7 @@ pub fn run(role: impl FnOnce(&str)) {
     let Ok(own) = std::env::var(ROLE) else {
         return;
     };
-    let set = |name| std::env::var(name).ok();
-    let bound = set(CPU).is_none_or(|cpu| pin(cpu.parse().expect("a number")));
-    if !bound {
-        std::process::exit(1);
-    }
-    set(GROUP).map_or(Ok(()), |dir| cgroup::join(&dir)).expect("the group is ours");
+    std::env::var(GROUP).map_or(Ok(()), |dir| cgroup::join(&dir)).expect("the group is ours");
     std::thread::spawn(|| {
         // Ends when the parent drops this child, or is gone.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -87,25 +80,25 @@ pub struct Child {
 static LIVE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 impl Child {
-    /// Starts one, with some of the environment of its own. It gets the same
-    /// arguments, so that it is short when we are.
-    fn start(role: &str, env: &[(&str, &str)]) -> std::io::Result<Child> {
-        let mut process = Command::new(std::env::current_exe()?)
-            .args(std::env::args_os().skip(1))
-            .envs(env.iter().copied())
-            .env(ROLE, role)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+    /// Starts one, bound to a CPU if so, with some of the environment of its own. It
+    /// gets the same arguments, so that it is short when we are.
+    fn start(role: &str, cpu: Option<usize>, env: &[(&str, &str)]) -> Option<Child> {
+        let mut child = Command::new(std::env::current_exe().ok()?);
+        child.args(std::env::args_os().skip(1)).envs(env.iter().copied()).env(ROLE, role);
+        child.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // It inherits the mask of the thread that starts it. One that it gives itself
+        // would be a pin to rowpool, not the process's mask (S40).
+        let start = || cpu.is_none_or(pin).then(|| child.spawn().ok()).flatten();
+        let mut process = std::thread::scope(|scope| scope.spawn(start).join()).ok()??;
         LIVE.lock().expect("no panic inside").push(process.id());
         let output = process.stdout.take().expect("it is piped");
-        Ok(Child { process, output: BufReader::new(output) })
+        Some(Child { process, output: BufReader::new(output) })
     }
 
     /// What a child of this role measures: the numbers of its first line, NaN
     /// where it has none.
-    pub fn figures(role: &str, env: &[(&str, &str)]) -> Figures {
-        let said = Child::start(role, env).ok().and_then(|mut child| child.says());
+    pub fn figures(role: &str, cpu: Option<usize>, env: &[(&str, &str)]) -> Figures {
+        let said = Child::start(role, cpu, env).and_then(|mut child| child.says());
         let said = said.unwrap_or_default();
         let mut words = said.split(' ').map(|word| word.parse().unwrap_or(f64::NAN));
         [(); 3].map(|()| words.next().unwrap_or(f64::NAN))
@@ -156,16 +149,14 @@ impl Neighbour {
 
     /// At work when this returns; `None`, with a line, where it could not be bound.
     fn start(&self) -> Option<Child> {
-        let Neighbour { cpu, nice, work, sleep, packets } = self;
+        let &Neighbour { cpu, nice, work, sleep, packets } = self;
         let role = format!("{NEIGHBOUR} {nice} {work} {sleep} {packets}");
-        let bound = cpu.map(|cpu| cpu.to_string());
-        let env = bound.as_ref().map(|cpu| (CPU, &cpu[..]));
-        let mut child = Child::start(&role, env.as_slice()).ok()?;
-        let ready = child.says().as_deref() == Some(READY);
-        if !ready {
+        let child = Child::start(&role, cpu, &[]);
+        let ready = child.and_then(|mut it| (it.says()? == READY).then_some(it));
+        if ready.is_none() {
             println!("(a neighbour could not be bound to its CPU: {role}, {cpu:?})");
         }
-        ready.then_some(child)
+        ready
     }
 
     /// These, for as long as the result lives, or none at all.
