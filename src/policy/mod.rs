@@ -9,7 +9,7 @@
 //! | [`spin`] | how long a worker looks before it parks | after a vain window |
 //! | [`quota`] | when a worker works that the quota feeds in part | between two slots |
 //! | [`timeslice`] | when a worker whose CPU is shared gives it away | between two slots |
-//! | [`placement`] | whether a worker leaves its caller's CPU | between two slots, after a sleep |
+//! | [`placement`] | whether a worker leaves its caller's CPU | between two slots, after a sleep, after a lost claim |
 //! | [`oversubscription`] | whether a waiting worker offers its CPU to another pool | in a window |
 
 #![cfg_attr(loom, allow(dead_code, reason = "the model waits without time"))]
