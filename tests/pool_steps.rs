@@ -222,7 +222,7 @@ fn steps_inside_of_steps() {
 }
 
 /// Others wait, and get the pool when the scope ends; or between two steps, if
-/// they have waited for 20 ms.
+/// they have waited for 20 ms, or after who has, before the scope's next step.
 #[test]
 fn nobody_comes_between_two_steps() {
     bounded!();
@@ -230,6 +230,9 @@ fn nobody_comes_between_two_steps() {
     let inside = AtomicBool::new(false);
     let stop = AtomicBool::new(false);
     let others = AtomicUsize::new(0);
+    // Steps so far, and that after which somebody was let in. Changed by who has the
+    // pool.
+    let (steps, let_in) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -237,8 +240,12 @@ fn nobody_comes_between_two_steps() {
                     let asked = Instant::now();
                     pool.for_each_range(3, |range| {
                         if range.len() == 1 {
-                            let long = asked.elapsed() >= Duration::from_millis(20);
-                            assert!(long || !inside.load(Ordering::SeqCst));
+                            let now = steps.load(Ordering::SeqCst);
+                            if asked.elapsed() >= Duration::from_millis(20) {
+                                let_in.store(now, Ordering::SeqCst);
+                            }
+                            let may = let_in.load(Ordering::SeqCst) == now;
+                            assert!(may || !inside.load(Ordering::SeqCst));
                             common::tick(&others);
                         }
                     });
@@ -250,7 +257,14 @@ fn nobody_comes_between_two_steps() {
             pool.scope_steps(|| {
                 inside.store(true, Ordering::SeqCst);
                 for _ in 0..5 {
-                    assert_eq!(ranges(&pool, 3), pool.active_width());
+                    let ranges = AtomicUsize::new(0);
+                    pool.for_each_range(3, |range| {
+                        common::tick(&ranges);
+                        if range.contains(&0) {
+                            common::tick(&steps);
+                        }
+                    });
+                    assert_eq!(ranges.into_inner(), pool.active_width());
                     thread::yield_now();
                 }
                 inside.store(false, Ordering::SeqCst);

@@ -62,13 +62,11 @@ fn parks_after(worker: &Task, time: Duration) -> bool {
     let before = worker.sleeps();
     advance(time);
     let enough = seen(Role::Worker).reads() + 4;
-    while seen(Role::Worker).reads() < enough && !worker.asleep() {
-        std::hint::spin_loop();
-    }
-    // It may be on its way, having read the clock for the last time.
+    // It may be on its way, having read the clock for the last time; or be called
+    // asleep and lose its CPU before it is.
     while seen(Role::Worker).reads() < enough {
-        if worker.asleep() {
-            return worker.sleeps() > before;
+        if worker.asleep() && worker.sleeps() > before {
+            return true;
         }
     }
     false

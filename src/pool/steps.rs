@@ -22,10 +22,10 @@ impl Pool {
     /// results are bitwise those of regions by themselves, and regions inside of
     /// a step run inline.
     ///
-    /// Other callers wait until `f` returns, but not for ever: who has waited
-    /// for 20 ms is let between two steps. Wrap a layer or a token, not a
-    /// conversation. In `f`, regions of *other* pools run inline. Inside of a
-    /// region, and inside of another `scope_steps`, `f` is called as it is.
+    /// Other callers wait until `f` returns, but not for ever: who has waited for
+    /// 20 ms is let between two steps, and may have others in its wake until the
+    /// next step. Wrap a layer or a token, not a conversation. In `f`, regions of
+    /// *other* pools run inline. Inside of a region or `scope_steps`, `f` just runs.
     ///
     /// # Panics
     /// If `f` does. A panic in a step is raised by the call that opened it, so
