@@ -63,6 +63,8 @@ fn masks_of_the_main_thread_and_of_the_caller() {
         let start = mask_of(std::process::id() as _);
         let cpu = current_cpu().unwrap();
         assert!(pin_to(cpu as usize));
+        // Asked only where the main thread's is not what it was at the start.
+        note_unbound_worker();
         assert_eq!(masks(), [start.clone(), start, Vec::new(), mask(&[cpu], mask_of(0).len())]);
     });
 }
@@ -175,4 +177,38 @@ fn a_thread_knows_how_long_it_has_waited_for_a_cpu() {
     // Equal but for what came in between; none where the kernel keeps no account.
     assert!(before <= after.map(std::time::Duration::from_nanos) && before <= run_delay());
     assert_eq!(before.is_some(), after.is_some());
+}
+
+/// The calling thread may not take better nice values any more, were it root's.
+fn drop_sys_nice() {
+    const VERSION_3: u32 = 0x2008_0522;
+    let (header, mut sets) = ([VERSION_3, 0], [[0u32; 3]; 2]);
+    // SAFETY: header and sets are of the sizes of version 3 (capset(2)), and
+    // alive; the calling thread's own.
+    unsafe {
+        assert_eq!(libc::syscall(libc::SYS_capget, &raw const header, &raw mut sets), 0);
+        sets[0][0] &= !(1 << 23);
+        assert_eq!(libc::syscall(libc::SYS_capset, &raw const header, &raw const sets), 0);
+    }
+}
+
+#[test]
+fn a_nice_thread_without_the_right_is_stuck() {
+    use crate::sys::stuck_at_nice;
+    own_thread(|| {
+        drop_sys_nice();
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: both only read, the former into a live local.
+        let own = unsafe {
+            libc::getrlimit(libc::RLIMIT_NICE, &mut limit);
+            libc::getpriority(libc::PRIO_PROCESS as _, 0)
+        };
+        assert_eq!(stuck_at_nice(), None, "its nice value is the process's");
+        if own < 19 {
+            // SAFETY: takes numbers; 0 is the calling thread.
+            assert_eq!(unsafe { libc::setpriority(libc::PRIO_PROCESS as _, 0, own + 1) }, 0);
+            let free = i64::try_from(limit.rlim_cur).map_or(true, |most| 20 - most <= own.into());
+            assert_eq!(stuck_at_nice(), (!free).then_some(own + 1));
+        }
+    });
 }
