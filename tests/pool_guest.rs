@@ -150,3 +150,46 @@ fn who_sleeps_is_roused_for_work() {
     }
     assert_eq!(desk.was_called("work"), 1);
 }
+
+/// A guest whose work is there only when a worker that has parked looks again.
+#[derive(Default)]
+struct Late {
+    looks: AtomicUsize,
+    work: AtomicUsize,
+    done: AtomicUsize,
+}
+
+impl Guest for Late {
+    fn look(&self, _: usize) -> bool {
+        has(&self.work)
+    }
+    fn work(&self, _: usize) {
+        assert!(take(&self.work), "asked to work for nothing");
+        common::tick(&self.done);
+    }
+    fn stop_looking(&self, _: usize) -> bool {
+        true
+    }
+    fn park(&self, _: usize) {
+        self.looks.store(0, Ordering::SeqCst);
+    }
+    fn pending(&self, _: usize) -> bool {
+        let again = self.looks.fetch_add(1, Ordering::SeqCst) == 1;
+        self.work.store(again.into(), Ordering::SeqCst);
+        again
+    }
+    fn rise(&self, _: usize) {}
+}
+
+#[test]
+fn who_parks_looks_once_more_after_a_nap() {
+    bounded!();
+    let builder = Pool::builder().width(2).topology(Topology::new(2)).thread_name("late");
+    let pool: &Pool = Box::leak(Box::new(builder.build().unwrap()));
+    let late: &Late = Box::leak(Box::default());
+    assert!(pool.host(late));
+    for pieces in 1..=3 {
+        pool.rest();
+        until(|| late.done.load(Ordering::SeqCst) >= pieces);
+    }
+}

@@ -195,6 +195,7 @@ fn drop_sys_nice() {
 #[test]
 fn a_nice_thread_without_the_right_is_stuck() {
     use crate::sys::stuck_at_nice;
+    use crate::topology::Reason;
     own_thread(|| {
         drop_sys_nice();
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -209,6 +210,13 @@ fn a_nice_thread_without_the_right_is_stuck() {
             assert_eq!(unsafe { libc::setpriority(libc::PRIO_PROCESS as _, 0, own + 1) }, 0);
             let free = i64::try_from(limit.rlim_cur).map_or(true, |most| 20 - most <= own.into());
             assert_eq!(stuck_at_nice(), (!free).then_some(own + 1));
+            // A pool says so where it has workers, which would be nicer than meant.
+            for (width, inherit, said) in [(2, false, !free), (1, false, false), (2, true, false)] {
+                let builder = crate::Pool::builder().width(width).inherit_priority(inherit);
+                let pool = builder.build().unwrap();
+                let reason = pool.reason();
+                assert_eq!(matches!(reason, Reason::StuckAtNice { .. }), said, "{reason}");
+            }
         }
     });
 }
