@@ -50,3 +50,7 @@ pub(crate) fn masks() -> [Vec<u64>; 4] {
     let worker = if asked { mask_of(worker) } else { Vec::new() };
     [main, start, worker, mask_of(0)]
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "../../tests/unit/topology_ffi_linux.rs"]
+mod tests;

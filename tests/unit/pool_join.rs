@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::partition::Split;
+use crate::policy::oversubscription::Oversubscription;
 use crate::policy::spin::SpinWindow;
 use crate::policy::Policies;
 use crate::pool::job::{OwnedJob, Region};
@@ -162,4 +163,72 @@ fn a_fork_is_measured_where_nobody_is_late() {
         team.stop();
     });
     assert_ne!(team.fork_ns(), assumed);
+}
+
+#[test]
+fn nobody_leaves_a_cpu_that_no_caller_was_on() {
+    let team = team(1, Policies::ALL);
+    assert!(!team.caller_cpu().leave(), "no caller is known");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Bound, with no seat to change to.
+            let cpu = crate::sys::current_cpu();
+            if cpu.is_some_and(|cpu| crate::sys::pin_to(cpu as usize)) {
+                team.caller_cpu().note();
+                assert!(!team.caller_cpu().leave());
+            }
+        });
+    });
+}
+
+#[test]
+fn the_clock_is_read_at_each_128th_look() {
+    use crate::pool::backoff::WorkerBackoff;
+    let mut caller = JoinBackoff::new();
+    assert!((1..128).all(|_| !caller.step()), "nobody knows how long that took");
+    // A worker whose window is empty parks as soon as it knows.
+    let others = Oversubscription::new(false);
+    let mut worker = WorkerBackoff::new(SpinWindow::fixed(Duration::ZERO));
+    for _ in 0..3 {
+        assert!((1..128).all(|_| !worker.step(&others, || false)));
+        assert!(worker.step(&others, || false));
+        worker.reset();
+    }
+    (1..100).for_each(|_| assert!(!worker.step(&others, || false)));
+    worker.woken();
+    assert!((1..128).all(|_| !worker.step(&others, || false)), "a sleep starts it over");
+}
+
+#[test]
+fn a_worker_that_a_guest_crowds_makes_room_at_each_look() {
+    use crate::pool::backoff::WorkerBackoff;
+    let others = Oversubscription::new(false);
+    for crowds in [true, false] {
+        let mut worker = WorkerBackoff::new(SpinWindow::fixed(Duration::MAX));
+        let asked = std::cell::Cell::new(0);
+        let guest = || {
+            asked.set(asked.get() + 1);
+            crowds
+        };
+        (0..128).for_each(|_| assert!(!worker.step(&others, guest)));
+        assert_eq!(asked.get(), 1);
+        (0..10).for_each(|_| assert!(!worker.step(&others, guest)));
+        assert_eq!(asked.get(), if crowds { 11 } else { 1 });
+    }
+}
+
+#[test]
+fn a_pool_knows_whether_it_may_raise_its_callers() {
+    for raise in [true, false] {
+        let pool = crate::Pool::builder().width(1).caller_qos(raise).build().unwrap();
+        assert_eq!(pool.keep_caller_qos, !raise);
+    }
+}
+
+#[test]
+fn the_empty_region_has_its_caller_s_floating_point_state() {
+    use crate::sys::fp::State;
+    let before = State::current();
+    ErasedJob::empty().header().adopt_fp();
+    assert_eq!(State::current(), before);
 }
