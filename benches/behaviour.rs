@@ -13,7 +13,6 @@ use support::machine::thread_clocks;
 use support::prelude::*;
 
 fn main() {
-    published::set_up();
     type Part = fn() -> Vec<Row>;
     let parts: [(&str, Part); 2] =
         [("S13_window", window), ("S2_too_many_threads", too_many_threads)];
@@ -64,14 +63,13 @@ fn many(candidate: &Candidate) -> Figures {
 }
 
 fn too_many_threads() -> Vec<Row> {
-    let mut cases: Vec<Case<Candidate>> = Vec::new();
+    let mut cases: Vec<Case<((), Candidate)>> = Vec::new();
     for threads in [2, 4, 8] {
-        cases.extend([ROWPOOL, FORKUNION, RAYON_INSIDE, YARDSTICK].map(|candidate| {
-            let case = Candidate { threads, ..candidate };
-            (format!("10 µs, {threads} threads").into(), candidate.name, case)
-        }));
+        let pools = [ROWPOOL, FORKUNION, RAYON_INSIDE, YARDSTICK];
+        let pools = pools.map(|candidate| Candidate { threads, ..candidate });
+        cases.extend(each(format!("10 µs, {threads} threads"), (), &pools));
     }
-    let turns = Turns::of(rounds(3), &cases, many);
+    let turns = Turns::of(rounds(3), &cases, |((), candidate)| many(candidate));
     turns.rows(|one| {
         let slowest = quantile(&one.figures(1), 1.0);
         let row = one.row("regions/s", 0).note(&format!("slowest {slowest:.1} ms"));

@@ -13,34 +13,10 @@ use criterion::Criterion;
 use published::{FERROX, FORKUNION, RAYON_INSIDE, RAYON_OUTSIDE};
 use support::candidate::{FUSED, GEMV, STEPS};
 use support::prelude::*;
-use support::token_table::{print, Ratio};
+use support::token_table::print;
 
-const CANDIDATES: [Candidate; 11] = [
-    SERIAL,
-    ROWPOOL,
-    GEMV,
-    FUSED,
-    STEPS,
-    LIMIT,
-    YARDSTICK,
-    FORKUNION,
-    RAYON_INSIDE,
-    RAYON_OUTSIDE,
-    FERROX,
-];
-
-const RATIOS: [Ratio; 10] = [
-    (ROWPOOL, YARDSTICK, Some(0.98)),
-    (ROWPOOL, LIMIT, None),
-    (YARDSTICK, LIMIT, None),
-    (GEMV, ROWPOOL, None),
-    (FUSED, GEMV, None),
-    (STEPS, GEMV, None),
-    (ROWPOOL, FORKUNION, Some(1.0)),
-    (ROWPOOL, RAYON_INSIDE, Some(1.0)),
-    (ROWPOOL, RAYON_OUTSIDE, Some(1.0)),
-    (ROWPOOL, FERROX, Some(1.0)),
-];
+const OWN: [Candidate; 7] = [SERIAL, ROWPOOL, GEMV, FUSED, STEPS, LIMIT, YARDSTICK];
+const PUBLISHED: [Candidate; 4] = [FORKUNION, RAYON_INSIDE, RAYON_OUTSIDE, FERROX];
 
 fn main() {
     published::set_up();
@@ -49,10 +25,10 @@ fn main() {
         // Hundreds of MB: one at a time.
         let mut token = Token::new(format);
         if wanted("gemv_table") {
-            print("Token, T = 2", &mut token, &CANDIDATES, &RATIOS, rounds(usual));
+            print(&mut token, &OWN, &PUBLISHED, rounds(usual));
         }
         let name = format!("token_{format:?}").to_lowercase();
-        history::group(&mut criterion, &name, &CANDIDATES, |pool, steps| {
+        history::group(&mut criterion, &name, &[&OWN[..], &PUBLISHED].concat(), |pool, steps| {
             pool.decode(&mut token);
             let begun = Instant::now();
             (0..steps).for_each(|_| pool.decode(&mut token));

@@ -19,7 +19,6 @@ use support::prelude::*;
 const CANDIDATES: Candidates<'_> = Candidates {
     all: &[SERIAL, ROWPOOL, RAYON_INSIDE, RAYON_OUTSIDE, FORKUNION, YARDSTICK],
     spin: &[ROWPOOL, FORKUNION, YARDSTICK],
-    yardstick: YARDSTICK.name,
     twice: &[ROWPOOL, RAYON_OUTSIDE, FORKUNION, YARDSTICK],
     beside: &[RAYON_INSIDE, RAYON_OUTSIDE, FORKUNION],
     common: &[ROWPOOL_COMMON, RAYON_COMMON, FORKUNION_COMMON, YARDSTICK_COMMON],
@@ -27,6 +26,5 @@ const CANDIDATES: Candidates<'_> = Candidates {
 
 fn main() {
     scenarios::run_child(&CANDIDATES);
-    published::set_up();
     scenarios::run(&CANDIDATES);
 }

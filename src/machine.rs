@@ -5,7 +5,9 @@ use crate::config::{self, Setting};
 use crate::partition::Weights;
 use crate::policy::Policies;
 use crate::sync::{Instant, Mutex};
-use crate::topology::{caller_has, CpuSet, Quota, Settings, Topology, Usable, Watch, Width};
+use crate::topology::{
+    caller_has, note_unbound_worker, CpuSet, Quota, Settings, Topology, Usable, Watch, Width,
+};
 use log::Level;
 use std::time::Duration;
 
@@ -155,7 +157,7 @@ impl Binding {
             crate::sys::bind_to(&self.process);
         }
         let bound = match self.own[..] {
-            [] if self.real => return crate::sys::note_unbound_worker(),
+            [] if self.real => return note_unbound_worker(),
             [] => true,
             [cpu] => crate::sys::pin_to(cpu),
             _ => crate::sys::bind_to(&self.own),

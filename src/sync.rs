@@ -1,6 +1,9 @@
 //! The only file that names atomics and locks: everything else imports them
 //! from here, so that real and loom-modelled primitives are one switch.
 
+// Locks where the target has none; pools get no workers there (`ONE_WORD`).
+#[cfg(all(not(loom), not(target_has_atomic = "64")))]
+pub(crate) use portable_atomic::AtomicU64;
 #[cfg(all(not(loom), target_has_atomic = "64"))]
 pub(crate) use std::sync::atomic::AtomicU64;
 #[cfg(not(loom))]
@@ -92,50 +95,6 @@ impl<T> UnsafeCell<T> {
 
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
-
-/// Stands in for `AtomicU64` where the target has none. Pools get no workers
-/// there (`ONE_WORD` is false), so it is never contended.
-#[cfg(all(not(loom), not(target_has_atomic = "64")))]
-#[derive(Debug)]
-pub(crate) struct AtomicU64(Mutex<u64>);
-
-#[cfg(all(not(loom), not(target_has_atomic = "64")))]
-impl AtomicU64 {
-    pub(crate) const fn new(value: u64) -> Self {
-        AtomicU64(Mutex::new(value))
-    }
-    pub(crate) fn load(&self, _: Ordering) -> u64 {
-        *self.0.lock()
-    }
-    pub(crate) fn store(&self, value: u64, _: Ordering) {
-        *self.0.lock() = value;
-    }
-    pub(crate) fn fetch_or(&self, bits: u64, _: Ordering) -> u64 {
-        let mut word = self.0.lock();
-        let old = *word;
-        *word |= bits;
-        old
-    }
-    pub(crate) fn fetch_and(&self, bits: u64, _: Ordering) -> u64 {
-        let mut word = self.0.lock();
-        let old = *word;
-        *word &= bits;
-        old
-    }
-    pub(crate) fn compare_exchange(
-        &self,
-        old: u64,
-        new: u64,
-        _: Ordering,
-        _: Ordering,
-    ) -> Result<u64, u64> {
-        let mut word = self.0.lock();
-        if *word != old {
-            return Err(*word);
-        }
-        Ok(std::mem::replace(&mut *word, new))
-    }
-}
 
 /// Whether epoch and width can travel in one atomic word; without that a
 /// region cannot be published safely, and all regions run serially.

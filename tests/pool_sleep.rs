@@ -8,7 +8,7 @@ mod common;
 use common::cpus;
 use common::tasks::{await_asleep, await_named, nap, Task};
 use common::{on_all_threads, Latch};
-use rowpool::Pool;
+use rowpool::{Policy, Pool};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -19,7 +19,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// A pool, and its workers, who have all taken part.
 fn pool(name: &'static str, width: usize, window: Duration) -> (Pool, Vec<Task>) {
     let builder = cpus::builder().width(width).spin_window(window).thread_name(name);
-    let pool = builder.build().unwrap();
+    // To the kernel a worker that moves to another CPU sleeps for a moment.
+    let pool = builder.without(Policy::Placement).build().unwrap();
     on_all_threads(&pool, |_| ());
     let workers = await_named(&format!("{name}-"), width - 1);
     (pool, workers)

@@ -213,7 +213,11 @@ fn moves(policy: bool, cpu: u32) -> [u64; 2] {
     advance(2 * MS);
     await_asleep(&task);
     let binds = worker.binds();
-    wake_by_a_region(&pool, &task[0]);
+    pool.wake();
+    while task[0].asleep() {
+        common::tasks::nap();
+    }
+    worker.await_reads(4);
     let woken = worker.binds() - binds;
     let binds = worker.binds();
     region(&pool, || {

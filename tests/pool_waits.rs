@@ -99,7 +99,9 @@ fn s13_a_worker_that_looks_offers_its_cpu() {
 fn s13_a_window_is_as_long_as_it_says() {
     bounded!();
     isolated!().run(|| {
-        let pool = pool(Topology::new(2), |builder| builder.spin_window(100 * US));
+        // To the kernel a worker that moves to another CPU sleeps for a moment.
+        let stays = |builder: PoolBuilder| builder.without(Policy::Placement);
+        let pool = pool(Topology::new(2), |builder| stays(builder.spin_window(100 * US)));
         let worker = seen(Role::Worker);
         let task = await_named("waits-1", 1).remove(0);
         advance(HOUR);

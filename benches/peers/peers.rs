@@ -16,8 +16,8 @@ use paralight::prelude::*;
 use scenarios::Candidates;
 use std::ops::Range;
 use support::fork::{candidate, pool, share, Body, With};
-use support::{fork_table, token_table};
 use support::prelude::*;
+use support::{fork_table, token_table};
 
 const PEERS: [Candidate; 7] = [CANDLE, FORTE, FORTE_JOIN, MICROPOOL, PARALIGHT, SPINDLE, ZERO_POOL];
 
@@ -25,7 +25,6 @@ const PEERS: [Candidate; 7] = [CANDLE, FORTE, FORTE_JOIN, MICROPOOL, PARALIGHT, 
 const CANDIDATES: Candidates<'_> = Candidates {
     all: &[SERIAL, ROWPOOL, MICROPOOL, YARDSTICK],
     spin: &[ROWPOOL, CANDLE, YARDSTICK],
-    yardstick: YARDSTICK.name,
     twice: &[ROWPOOL, MICROPOOL],
     beside: &[MICROPOOL],
     common: &[ROWPOOL_COMMON, MICROPOOL_COMMON],
@@ -35,16 +34,11 @@ fn main() {
     scenarios::run_child(&CANDIDATES);
     std::env::set_var("CANDLE_NUM_THREADS", "2");
     if wanted("fork_table") {
-        let candidates: Vec<Candidate> = [ROWPOOL, YARDSTICK].into_iter().chain(PEERS).collect();
-        fork_table::print("Empty regions, T = 2", &candidates, rounds(15));
+        fork_table::print(&[ROWPOOL, YARDSTICK], &PEERS, rounds(15));
     }
     if wanted("gemv_table") {
-        let ways = [SERIAL, ROWPOOL, YARDSTICK].into_iter().chain(PEERS).chain([LIMIT]);
-        let ways: Vec<Candidate> = ways.collect();
-        let mut ratios = vec![(ROWPOOL, YARDSTICK, Some(0.98)), (ROWPOOL, LIMIT, None)];
-        ratios.extend(PEERS.map(|peer| (ROWPOOL, peer, Some(1.0))));
         let mut token = Token::new(Format::Q8_0);
-        token_table::print("Token, T = 2", &mut token, &ways, &ratios, rounds(25));
+        token_table::print(&mut token, &[SERIAL, ROWPOOL, YARDSTICK, LIMIT], &PEERS, rounds(25));
     }
     scenarios::run(&CANDIDATES);
 }
@@ -96,16 +90,14 @@ impl Shared for Micropool {
 
 pool!(Micropool, |own| own.1, |own, _, slot| micropool_slots(own, slot));
 
-const PARALIGHT: Candidate = candidate!("paralight", |threads| paralight(threads));
-
-fn paralight(threads: usize) -> With<ThreadPool> {
+const PARALIGHT: Candidate = candidate!("paralight", |threads| {
     let pool = ThreadPoolBuilder {
         num_threads: threads.try_into().expect("above 0"),
         range_strategy: RangeStrategy::Fixed,
         cpu_pinning: CpuPinningPolicy::No,
     };
     With(pool.build(), threads)
-}
+});
 
 pool!(With<ThreadPool>, |own| own.1, |own, _, slot| {
     (0..own.1).into_par_iter().with_thread_pool(&mut own.0).for_each(slot);
@@ -121,11 +113,9 @@ const SPINDLE: Candidate = candidate!("spindle", |threads, body| {
 struct Spindle(usize);
 pool!(Spindle, |own| own.0, |own, _, slot| spindle::for_each_raw(own.0, slot));
 
-const ZERO_POOL: Candidate = candidate!("zero-pool", |threads| zero_pool(threads));
-
-fn zero_pool(threads: usize) -> With<zero_pool::ZeroPool> {
+const ZERO_POOL: Candidate = candidate!("zero-pool", |threads| {
     With(zero_pool::ZeroPool::with_workers(threads.try_into().expect("above 0")), threads)
-}
+});
 
 pool!(With<zero_pool::ZeroPool>, |own| own.1, |own, _, slot| {
     let tasks: Vec<_> = (0..own.1).map(|at| (at, &slot)).collect();

@@ -36,16 +36,8 @@ impl Work {
         Work(quantile(&rates, 1.0))
     }
 
-    /// How long one region of so many items takes that is `time` of work.
-    pub fn timed(self, pool: &rowpool::Pool, items: usize, time: Duration) -> Duration {
-        let steps = self.0 * time.as_secs_f64() * 1e6 / items as f64;
-        let begun = Instant::now();
-        pool.for_each_index(items, |_| spin(steps as u64));
-        begun.elapsed()
-    }
-
     /// One region that takes `time` on one CPU; `begun` is told of each range.
-    fn region(self, pool: &dyn Shared, time: Duration, begun: &(dyn Fn() + Sync)) {
+    pub fn region(self, pool: &dyn Shared, time: Duration, begun: &(dyn Fn() + Sync)) {
         let steps = self.0 * time.as_secs_f64() * 1e6 / ITEMS as f64;
         pool.region(ITEMS, &|items| {
             begun();

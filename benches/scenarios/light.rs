@@ -2,30 +2,29 @@
 //! servers really have, against the better of the bare spin pools. What users feel
 //! is asked for here, so no turn is dropped, whoever used the CPUs.
 
-use super::{begin, rounds, tokens, Candidates};
-use crate::support::child::{Hog, Light};
+use super::{begin, tokens, usual_rounds, Candidates};
+use crate::support::child::Neighbour;
 use crate::support::prelude::*;
-use crate::support::token::Shape;
+use crate::support::token::{layer, Shape};
 
-/// Bound to the worker's CPU, for so many µs, once in so many.
-const fn each(work: u32, every: u32) -> Light {
-    Light { cpu: 1, nice: 0, work, sleep: every - work, packets: 0 }
+/// Bound to the worker's CPU, once in so many µs, for so many.
+const fn every(period: u32, work: u32) -> Neighbour {
+    Neighbour { cpu: Some(1), work, sleep: period - work, ..Neighbour::BUSY }
 }
 
-const TIMER: Light = each(20, 240);
-const KERNEL: Light = each(100, 1000);
-const BURST: Light = each(2000, 10_000);
+const TIMER: Neighbour = every(240, 20);
+const KERNEL: Neighbour = every(1000, 100);
+const BURST: Neighbour = every(10_000, 2000);
 /// Busy, and the last to get a CPU.
-pub const COMPILER: Light = Light { cpu: -1, nice: 10, work: 1_000_000, sleep: 0, packets: 0 };
-pub const BUSY: Light = Light { nice: 0, ..COMPILER };
+pub const COMPILER: Neighbour = Neighbour { nice: 10, ..Neighbour::BUSY };
 /// A frame, and the timers of pages.
-const FRAMES: Light = Light { cpu: -1, ..each(3000, 16_667) };
-const PAGES: Light = Light { cpu: -1, ..each(50, 1000) };
+const FRAMES: Neighbour = Neighbour { cpu: None, ..every(16_667, 3000) };
+const PAGES: Neighbour = Neighbour { cpu: None, ..every(1000, 50) };
 /// Some 60 000 packets a second, with their interrupts' work.
-const NETWORK: Light = Light { cpu: -1, nice: 0, work: 0, sleep: 100, packets: 10 };
+const NETWORK: Neighbour = Neighbour { work: 0, sleep: 100, packets: 10, ..Neighbour::BUSY };
 
 /// A scene and who is in it.
-type Scene = (&'static str, &'static [Light]);
+type Scene = (&'static str, &'static [Neighbour]);
 const SCENES: [Scene; 8] = [
     ("light_none", &[]),
     ("light_20us_per_240us", &[TIMER]),
@@ -38,19 +37,11 @@ const SCENES: [Scene; 8] = [
 ];
 
 /// One layer of llama3-8b.
-const LLAMA_8B: [Shape; 7] = [
-    (4096, 4096),
-    (1024, 4096),
-    (1024, 4096),
-    (4096, 4096),
-    (14336, 4096),
-    (14336, 4096),
-    (4096, 14336),
-];
+const LLAMA_8B: [Shape; 7] = layer(4096, 1024, 14336);
 
 /// p50, p99 and, after 100 ms of idleness, the first token, in ms.
-fn turn(lights: &[Light], candidate: &Candidate, token: &mut Token) -> Figures {
-    let Some(_neighbours) = Hog::light(lights) else {
+fn turn(((_, neighbours), candidate): &(Scene, Candidate), token: &mut Token) -> Figures {
+    let Some(_neighbours) = Neighbour::start_all(neighbours) else {
         return [f64::NAN; 3];
     };
     candidate.run(|pool| {
@@ -75,12 +66,7 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
         for scene in SCENES {
             let measure = format!("{}, {name}", scene.0);
             if begin(&measure) {
-                cases.extend(
-                    candidates
-                        .spin
-                        .iter()
-                        .map(|&it| (measure.clone().into(), it.name, (scene, it))),
-                );
+                cases.extend(each(measure, scene, candidates.spin));
             }
         }
         if cases.is_empty() {
@@ -90,12 +76,8 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
             Some(shapes) if !short() => Token::of(format, shapes),
             _ => Token::new(format),
         };
-        let turns = Turns::within(
-            |_| 1e3,
-            rounds(7),
-            &cases,
-            |((_, lights), candidate)| turn(lights, candidate, &mut token),
-        );
+        let turn = |case: &_| turn(case, &mut token);
+        let turns = Turns::within(|_| 1e3, usual_rounds(), &cases, turn);
         rows.extend(turns.rows(|one| figures(one, &cases)));
     }
     rows

@@ -26,8 +26,6 @@ pub struct Candidates<'a> {
     pub all: &'a [Candidate],
     /// rowpool, and pools that spin for ever.
     pub spin: &'a [Candidate],
-    /// What no program would use: no rival.
-    pub yardstick: &'a str,
     /// Pools of which two are used in turn.
     pub twice: &'a [Candidate],
     /// Pools that rowpool stands beside.

@@ -46,27 +46,19 @@ fn beside(candidate: &Candidate, token: &mut Token) -> Figures {
 type Kind = fn(&Candidate, &mut Token) -> Figures;
 
 /// What was asked for, and what it is compared with.
-fn cases(candidates: &Candidates<'_>) -> Vec<Case<(Candidate, Kind)>> {
-    let mut cases: Vec<Case<(Candidate, Kind)>> = Vec::new();
-    let mut add = |measure: &'static str, candidate: Candidate, kind: Kind| {
-        if !cases.iter().any(|(have, name, _)| (&**have, *name) == (measure, candidate.name)) {
-            cases.push((measure.into(), candidate.name, (candidate, kind)));
-        }
-    };
-    if begin(TWO) {
-        for &pool in candidates.twice {
-            add(ALONE, pool, alone);
-            add(TWO, pool, in_turn);
+fn cases(candidates: &Candidates<'_>) -> Vec<Case<(Kind, Candidate)>> {
+    let twice = if begin(TWO) { candidates.twice } else { &[] };
+    let (ours, others) =
+        if begin(BESIDE) { (&[ROWPOOL][..], candidates.beside) } else { (&[][..], &[][..]) };
+    let mut single: Vec<Candidate> = Vec::new();
+    for &pool in [ours, twice, others].into_iter().flatten() {
+        if single.iter().all(|have| have.name != pool.name) {
+            single.push(pool);
         }
     }
-    if begin(BESIDE) {
-        add(ALONE, ROWPOOL, alone);
-        for &other in candidates.beside {
-            add(ALONE, other, alone);
-            add(BESIDE, other, beside);
-        }
-    }
-    cases
+    let kinds: [(_, Kind, _); 3] =
+        [(ALONE, alone, &single[..]), (TWO, in_turn, twice), (BESIDE, beside, others)];
+    kinds.into_iter().flat_map(|(measure, kind, pools)| each(measure, kind, pools)).collect()
 }
 
 pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
@@ -75,7 +67,7 @@ pub fn run(candidates: &Candidates<'_>) -> Vec<Row> {
         return Vec::new();
     }
     let mut token = Token::new(Format::Q8_0);
-    let turns = Turns::of(usual_rounds(), &cases, |(candidate, kind)| kind(candidate, &mut token));
+    let turns = Turns::of(usual_rounds(), &cases, |(kind, candidate)| kind(candidate, &mut token));
     turns.rows(rows)
 }
 

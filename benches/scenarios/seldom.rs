@@ -40,15 +40,15 @@ pub const SHARES: [Gap; 3] = [
 fn cases(candidates: &Candidates<'_>, gaps: &[Gap], least: usize) -> Vec<Case<(Gap, Candidate)>> {
     let mut cases: Vec<Case<(Gap, Candidate)>> = Vec::new();
     for &gap in gaps.iter().filter(|gap| begin(gap.0)) {
-        let wide = candidates.all.iter().filter(|candidate| candidate.threads >= least);
-        cases.extend(wide.map(|&candidate| (gap.0.into(), candidate.name, (gap, candidate))));
+        let wide = |case: &Case<(Gap, Candidate)>| case.2 .1.threads >= least;
+        cases.extend(each(gap.0, gap, candidates.all).into_iter().filter(wide));
     }
     cases
 }
 
 /// The median region, in µs.
 pub fn after_gaps((_, shape, every, regions): Gap, candidate: &Candidate) -> f64 {
-    let mut token = Token::single(Format::Q8_0, shape);
+    let mut token = Token::of(Format::Q8_0, &[shape]);
     candidate.run(|pool| {
         warm_up(pool, time(10));
         median_of(some(regions as usize, 2), || {
@@ -96,8 +96,8 @@ fn first_token(candidates: &Candidates<'_>) -> Vec<Row> {
         return Vec::new();
     }
     let mut token = Token::new(Format::Q8_0);
-    let cases = each(FIRST, candidates.all);
-    let turns = Turns::of(usual_rounds(), &cases, |candidate| {
+    let cases = each(FIRST, (), candidates.all);
+    let turns = Turns::of(usual_rounds(), &cases, |((), candidate)| {
         let [first, hot] = first_of(candidate, &mut token);
         [first, hot, 1.1 * hot + 0.1]
     });
@@ -126,15 +126,15 @@ fn idle(candidates: &Candidates<'_>) -> Vec<Row> {
     if !begin(IDLE) {
         return Vec::new();
     }
-    let cases = each(IDLE, candidates.all);
+    let cases = each(IDLE, (), candidates.all);
     // Others use CPU time of their own, and this varies little.
-    let turns = Turns::within(|_| 1.0, rounds(5), &cases, |candidate| [idle_ms(candidate); 3]);
+    let turns = Turns::within(|_| 1.0, rounds(5), &cases, |((), pool)| [idle_ms(pool); 3]);
     turns.rows(|one| vec![one.row("ms of CPU", 0).asked(one.ours(Asked::AtMost(0.5)))])
 }
 
 /// CPU time of all threads but the caller, in hundredths of a core.
 pub fn share((_, shape, every, regions): Gap, candidate: &Candidate) -> f64 {
-    let mut token = Token::single(Format::Q8_0, shape);
+    let mut token = Token::of(Format::Q8_0, &[shape]);
     let others = || Some(own_cpu()?.saturating_sub(thread_cpu()?));
     candidate.run(|pool| {
         warm_up(pool, time(20));

@@ -1,12 +1,12 @@
 //! The token: quiet, with more threads than cores, beside busy neighbours.
 
 use super::{begin, usual_rounds, Candidates};
-use crate::support::child::Hog;
+use crate::support::child::Neighbour;
 use crate::support::prelude::*;
 
 /// Under what the token is decoded: threads, where not each candidate's own, and
-/// CPUs with a busy neighbour.
-type Scenario = (&'static str, Option<usize>, &'static [usize]);
+/// busy neighbours.
+type Scenario = (&'static str, Option<usize>, &'static [Neighbour]);
 
 const QUIET: &str = "token_quiet";
 const OVER_4: &str = "token_4_threads";
@@ -17,8 +17,8 @@ const SCENARIOS: [Scenario; 5] = [
     (QUIET, None, &[]),
     (OVER_4, Some(4), &[]),
     (OVER_8, Some(8), &[]),
-    (ONE_HOG, None, &[1]),
-    (TWO_HOGS, None, &[0, 1]),
+    (ONE_HOG, None, &[Neighbour::HOGS[0]]),
+    (TWO_HOGS, None, &Neighbour::HOGS),
 ];
 
 /// A token that takes this long is given up.
@@ -61,7 +61,7 @@ fn turn(
     token: &mut Token,
     right: &[u32],
 ) -> Figures {
-    let Some(hogs) = Hog::on_all(hogs) else {
+    let Some(hogs) = Neighbour::start_all(hogs) else {
         return [f64::NAN; 3];
     };
     // A hundred tokens and more, for p99.
@@ -135,7 +135,7 @@ fn rows(one: One<'_>, best: &str) -> Vec<Row> {
 /// The best rival with two hogs, serial code included.
 fn best<'a>(candidates: &Candidates<'a>, turns: &Turns) -> &'a str {
     let p50 = |c: &&Candidate| turns.one(TWO_HOGS, c.name).map_or(f64::NAN, |one| one.median(0));
-    let rival = |c: &&Candidate| c.name != ROWPOOL.name && c.name != candidates.yardstick;
+    let rival = |c: &&Candidate| c.name != ROWPOOL.name && c.name != YARDSTICK.name;
     // NaN, for no turns, comes last.
     let rivals = candidates.all.iter().filter(rival);
     rivals.min_by(|a, b| p50(a).total_cmp(&p50(b))).map_or(SERIAL.name, |best| best.name)

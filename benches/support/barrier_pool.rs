@@ -4,14 +4,13 @@
 
 #![allow(dead_code)]
 
-use crate::support::candidate::BARRIER_POOLS;
 use crate::support::fork::{candidate, pool, Candidate};
 use candle_core::utils::barrier_pool;
 
 /// A range for each thread.
-pub const CANDLE: Candidate = candidate!(BARRIER_POOLS[0], |_| Candle);
+pub const CANDLE: Candidate = candidate!("candle 0.11 BarrierPool", |_| Candle);
 /// As candle calls it itself: eight chunks a thread, whoever comes takes one.
-pub const CANDLE_CHUNKED: Candidate = candidate!(BARRIER_POOLS[1], |_| Chunked);
+pub const CANDLE_CHUNKED: Candidate = candidate!("candle 0.11 BarrierPool, chunked", |_| Chunked);
 
 fn width() -> usize {
     barrier_pool().n_workers() + 1

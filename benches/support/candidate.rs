@@ -57,9 +57,9 @@ pub fn columns(ops: usize, rows: usize) -> usize {
 }
 
 /// A pool with another way to run a step of the token.
-pub struct Stepped<P>(pub P, pub fn(&mut P, &mut Token));
+struct Stepped<P, S>(P, S);
 
-impl<P: Pool> Pool for Stepped<P> {
+impl<P: Pool, S: Fn(&mut P, &mut Token)> Pool for Stepped<P, S> {
     fn width(&self) -> usize {
         self.0.width()
     }
@@ -75,24 +75,23 @@ impl<P: Pool> Pool for Stepped<P> {
 
 /// The token by `rowpool_gemv`; with one region for matrices that share their input;
 /// with the regions of a layer as steps of one scope.
-pub const GEMV: Candidate =
-    candidate!("rowpool_gemv", |threads| Stepped(rowpool(threads), |pool, token| {
-        token.by_layers(pool, false, false)
-    }));
-pub const FUSED: Candidate =
-    candidate!("rowpool, fused", |threads| Stepped(rowpool(threads), |pool, token| {
-        token.by_layers(pool, true, false)
-    }));
-pub const STEPS: Candidate =
-    candidate!("rowpool, steps", |threads| Stepped(rowpool(threads), |pool, token| {
-        token.by_layers(pool, false, true)
-    }));
+pub const GEMV: Candidate = candidate!("rowpool_gemv", |threads| gemv(threads, false, false));
+pub const FUSED: Candidate = candidate!("rowpool, fused", |threads| gemv(threads, true, false));
+pub const STEPS: Candidate = candidate!("rowpool, steps", |threads| gemv(threads, false, true));
+
+fn gemv(threads: usize, fused: bool, steps: bool) -> impl Pool {
+    let step = move |pool: &mut _, token: &mut Token| token.by_layers(pool, fused, steps);
+    Stepped(rowpool(threads), step)
+}
+
 /// One region for the whole token, in which each thread does its rows of all the
 /// matrices: what no pool can beat.
 pub const LIMIT: Candidate =
-    candidate!("limit (no regions)", |threads| Stepped(Yardstick::new(threads), |pool, token| {
-        token.limit(pool)
-    }));
+    candidate!("limit (no regions)", |threads| Stepped(Yardstick::new(threads), limit));
+fn limit(pool: &mut Yardstick, token: &mut Token) {
+    token.limit(pool);
+}
+
 /// The bare spin pool.
 pub const YARDSTICK: Candidate =
     candidate!("yardstick (bare spin pool)", |threads| Yardstick::new(threads));
@@ -114,11 +113,6 @@ pool!(Scope, |own| own.0, |own, _, slot| {
         slot(0);
     });
 });
-
-/// candle 0.11's pool, a range for each thread and as candle calls it itself:
-/// names of candidates that another package has (`barrier_pool.rs`).
-pub const BARRIER_POOLS: [&str; 2] =
-    ["candle 0.11 BarrierPool", "candle 0.11 BarrierPool, chunked"];
 
 /// Keeps the calling thread busy.
 pub fn busy(time: Duration) {

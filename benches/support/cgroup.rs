@@ -2,11 +2,12 @@
 //! it is dropped; what a killed bench left behind, when the next one is made.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub struct Group(PathBuf);
+/// By its directory.
+pub struct Group(String);
 
+const MOUNT: &str = "/sys/fs/cgroup/cpu";
 const PREFIX: &str = "rowpool-bench-";
 /// The kernel's default.
 const PERIOD_US: u32 = 100_000;
@@ -14,26 +15,25 @@ const PERIOD_US: u32 = 100_000;
 impl Group {
     /// A group of so many hundredths of a CPU; what is missing for it, if so.
     pub fn with_quota(percent: u32) -> Result<Group, String> {
-        let mount = Path::new("/sys/fs/cgroup/cpu");
         let ours = |name: &str| name.starts_with(PREFIX);
-        for old in fs::read_dir(mount).into_iter().flatten().flatten() {
+        for old in fs::read_dir(MOUNT).into_iter().flatten().flatten() {
             // One that is in use cannot be removed.
             if old.file_name().to_str().is_some_and(ours) {
                 let _ = fs::remove_dir(old.path());
             }
         }
-        let group = Group(mount.join(format!("{PREFIX}{}-{percent}", std::process::id())));
+        let group = Group(format!("{MOUNT}/{PREFIX}{}-{percent}", std::process::id()));
         let dir = group.dir();
-        fs::create_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+        fs::create_dir(dir).map_err(|error| format!("{dir}: {error}"))?;
         let quota = PERIOD_US / 100 * percent;
         for (file, us) in [("cpu.cfs_period_us", PERIOD_US), ("cpu.cfs_quota_us", quota)] {
-            fs::write(dir.join(file), us.to_string())
-                .map_err(|error| format!("{file}: {error}"))?;
+            let written = fs::write(format!("{dir}/{file}"), us.to_string());
+            written.map_err(|error| format!("{file}: {error}"))?;
         }
         Ok(group)
     }
 
-    pub fn dir(&self) -> &Path {
+    pub fn dir(&self) -> &str {
         &self.0
     }
 }
@@ -47,18 +47,18 @@ impl Drop for Group {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        eprintln!("{} could not be removed", self.0.display());
+        eprintln!("{} could not be removed", self.0);
     }
 }
 
 /// Moves this process, with all its threads, into a group.
-pub fn join(dir: &Path) -> std::io::Result<()> {
-    fs::write(dir.join("cgroup.procs"), std::process::id().to_string())
+pub fn join(dir: &str) -> std::io::Result<()> {
+    fs::write(format!("{dir}/cgroup.procs"), std::process::id().to_string())
 }
 
 /// How long the CPUs of a group stood still for its quota, all of them summed.
-pub fn throttled(dir: &Path) -> Option<Duration> {
-    let stat = fs::read_to_string(dir.join("cpu.stat")).ok()?;
+pub fn throttled(dir: &str) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("{dir}/cpu.stat")).ok()?;
     let time = stat.lines().find_map(|line| line.strip_prefix("throttled_time "))?;
     Some(Duration::from_nanos(time.trim().parse().ok()?))
 }

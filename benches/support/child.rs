@@ -1,7 +1,9 @@
-//! Processes that a bench starts: this program again, in a role. Busy
-//! neighbours are such, and turns under a mask or a quota of their own. A child
-//! ends with its `Child`, or with the bench, however that ends.
+//! Processes that a bench starts: this program again, in a role. Neighbours
+//! are such, and turns under a mask or a quota of their own. A child ends with
+//! its `Child`, or with the bench, however that ends.
 
+use super::cgroup;
+use super::report::Figures;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::Mutex;
@@ -9,56 +11,41 @@ use std::time::Duration;
 
 /// What tells a child its role.
 const ROLE: &str = "ROWPOOL_BENCH_ROLE";
-const HOG: &str = "hog";
-const LIGHT: &str = "light";
+/// The directory of the control group that it enters.
+pub const GROUP: &str = "ROWPOOL_BENCH_GROUP";
+const NEIGHBOUR: &str = "neighbour";
 /// What a child says when it is at work.
 const READY: &str = "ready";
 
 /// To be called first of all by a bench that has children: runs the role if
-/// this is one. Roles other than a hog's are the bench's.
+/// this is one. Roles other than a neighbour's are the bench's.
 pub fn run(role: impl FnOnce(&str)) {
     let Ok(own) = std::env::var(ROLE) else {
         return;
     };
+    std::env::var(GROUP).map_or(Ok(()), |dir| cgroup::join(&dir)).expect("the group is ours");
     std::thread::spawn(|| {
         // Ends when the parent drops this child, or is gone.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(1);
     });
     match own.split_once(' ') {
-        Some((HOG, cpu)) => hog(cpu.parse().expect("a hog has a CPU")),
-        Some((LIGHT, words)) => light(words),
+        Some((NEIGHBOUR, words)) => neighbour(words),
         _ => role(&own),
     }
     std::process::exit(0);
 }
 
-/// A busy loop on the `n`th CPU.
-fn hog(n: usize) {
-    if !pin(n) {
-        println!("not bound");
-        return;
-    }
-    println!("{READY}");
-    loop {
-        std::hint::black_box(());
-    }
-}
-
-/// A light neighbour: works and sleeps in turn.
-fn light(words: &str) {
+/// Works and sleeps in turn.
+fn neighbour(words: &str) {
     let words: Vec<i64> = words.split(' ').map(|word| word.parse().expect("a number")).collect();
-    let [cpu, nice, work, sleep, packets] = words[..] else { panic!("five numbers") };
-    if cpu >= 0 && !pin(cpu as usize) {
-        println!("not bound");
-        return;
-    }
+    let [nice, work, sleep, packets] = words[..] else { panic!("four numbers") };
     // Sleeps that are not late by the default slack of 50 µs.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     // SAFETY: plain calls; they set what is the thread's own.
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1);
-        libc::setpriority(libc::PRIO_PROCESS, 0, nice as i32);
+        libc::nice(nice as i32);
     }
     let _ = nice;
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port of this machine");
@@ -93,31 +80,32 @@ pub struct Child {
 static LIVE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 impl Child {
-    /// Starts one, with some of the environment of its own. It gets the same
-    /// arguments, so that it is short when we are.
-    pub fn start(role: &str, env: &[(&str, &str)]) -> std::io::Result<Child> {
-        let mut process = Command::new(std::env::current_exe()?)
-            .args(std::env::args_os().skip(1))
-            .envs(env.iter().copied())
-            .env(ROLE, role)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+    /// Starts one, bound to a CPU if so, with some of the environment of its own. It
+    /// gets the same arguments, so that it is short when we are.
+    fn start(role: &str, cpu: Option<usize>, env: &[(&str, &str)]) -> Option<Child> {
+        let mut child = Command::new(std::env::current_exe().ok()?);
+        child.args(std::env::args_os().skip(1)).envs(env.iter().copied()).env(ROLE, role);
+        child.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // It inherits the mask of the thread that starts it. One that it gives itself
+        // would be a pin to rowpool, not the process's mask (S40).
+        let start = || cpu.is_none_or(pin).then(|| child.spawn().ok()).flatten();
+        let mut process = std::thread::scope(|scope| scope.spawn(start).join()).ok()??;
         LIVE.lock().expect("no panic inside").push(process.id());
         let output = process.stdout.take().expect("it is piped");
-        Ok(Child { process, output: BufReader::new(output) })
+        Some(Child { process, output: BufReader::new(output) })
     }
 
-    /// As `start`, with the mask of the `n`th CPU alone; `None` where that cannot
-    /// be had.
-    pub fn start_on(n: usize, role: &str) -> Option<Child> {
-        // A child inherits the mask of the thread that starts it.
-        let start = || pin(n).then(|| Child::start(role, &[]).ok()).flatten();
-        std::thread::scope(|scope| scope.spawn(start).join()).ok()?
+    /// What a child of this role measures: the numbers of its first line, NaN
+    /// where it has none.
+    pub fn figures(role: &str, cpu: Option<usize>, env: &[(&str, &str)]) -> Figures {
+        let said = Child::start(role, cpu, env).and_then(|mut child| child.says());
+        let said = said.unwrap_or_default();
+        let mut words = said.split(' ').map(|word| word.parse().unwrap_or(f64::NAN));
+        [(); 3].map(|()| words.next().unwrap_or(f64::NAN))
     }
 
     /// What it says next; `None` when it has ended.
-    pub fn says(&mut self) -> Option<String> {
+    fn says(&mut self) -> Option<String> {
         let mut line = String::new();
         let bytes = self.output.read_line(&mut line).ok()?;
         (bytes > 0).then(|| line.trim_end().to_owned())
@@ -135,11 +123,12 @@ impl Drop for Child {
     }
 }
 
-/// A neighbour that works from time to time.
+/// A neighbour that works from time to time, or always.
 #[derive(Clone, Copy)]
-pub struct Light {
-    /// Which it is bound to; -1: none.
-    pub cpu: i32,
+pub struct Neighbour {
+    /// Which it is bound to.
+    pub cpu: Option<usize>,
+    /// How much nicer than the bench.
     pub nice: i32,
     /// In µs, each time; and how long it sleeps then.
     pub work: u32,
@@ -148,36 +137,31 @@ pub struct Light {
     pub packets: u32,
 }
 
-/// A neighbour: a busy loop, or a light one.
-pub struct Hog(#[allow(dead_code)] Child);
+impl Neighbour {
+    /// Busy, and bound to no CPU.
+    pub const BUSY: Neighbour =
+        Neighbour { cpu: None, nice: 0, work: 1_000_000, sleep: 0, packets: 0 };
+    /// Busy on the worker's CPU, and on the caller's.
+    pub const HOGS: [Neighbour; 2] = [
+        Neighbour { cpu: Some(1), ..Neighbour::BUSY },
+        Neighbour { cpu: Some(0), ..Neighbour::BUSY },
+    ];
 
-impl Hog {
-    /// Busy on the `n`th CPU when this returns; `None`, with a line, where it
-    /// could not be bound.
-    pub fn on(n: usize) -> Option<Hog> {
-        Hog::ready(&format!("{HOG} {n}"))
-    }
-
-    fn ready(role: &str) -> Option<Hog> {
-        let mut child = Child::start(role, &[]).ok()?;
-        let ready = child.says().as_deref() == Some(READY);
-        if !ready {
-            println!("(a neighbour could not be bound to its CPU: {role})");
+    /// At work when this returns; `None`, with a line, where it could not be bound.
+    fn start(&self) -> Option<Child> {
+        let &Neighbour { cpu, nice, work, sleep, packets } = self;
+        let role = format!("{NEIGHBOUR} {nice} {work} {sleep} {packets}");
+        let child = Child::start(&role, cpu, &[]);
+        let ready = child.and_then(|mut it| (it.says()? == READY).then_some(it));
+        if ready.is_none() {
+            println!("(a neighbour could not be bound to its CPU: {role}, {cpu:?})");
         }
-        ready.then_some(Hog(child))
+        ready
     }
 
-    /// These light neighbours, or none at all.
-    pub fn light(them: &[Light]) -> Option<Vec<Hog>> {
-        let ready = |&Light { cpu, nice, work, sleep, packets }: &Light| {
-            Hog::ready(&format!("{LIGHT} {cpu} {nice} {work} {sleep} {packets}"))
-        };
-        them.iter().map(ready).collect()
-    }
-
-    /// One on each of these CPUs, or none at all.
-    pub fn on_all(cpus: &[usize]) -> Option<Vec<Hog>> {
-        cpus.iter().map(|&cpu| Hog::on(cpu)).collect()
+    /// These, for as long as the result lives, or none at all.
+    pub fn start_all(them: &[Neighbour]) -> Option<Vec<Child>> {
+        them.iter().map(Neighbour::start).collect()
     }
 }
 

@@ -73,35 +73,31 @@ fn ggml(format: Format, x: &[f32]) -> Option<Dot> {
     // SAFETY: the signature in ggml-cpu.h.
     unsafe { std::mem::transmute::<*mut c_void, extern "C" fn()>(symbol("ggml_cpu_init")?)() };
     let (name, rounds) = match format {
-        Format::F32 => ("f32", None),
-        Format::F16 => ("f16", None),
-        Format::BF16 => ("bf16", None),
-        Format::Q8_0 => ("q8_0_q8_0", Some("quantize_row_q8_0")),
-        Format::Q4_0 => ("q4_0_q8_0", Some("quantize_row_q8_0")),
-        Format::Q4K => ("q4_K_q8_K", Some("quantize_row_q8_K")),
-        Format::Q5K => ("q5_K_q8_K", Some("quantize_row_q8_K")),
-        Format::Q6K => ("q6_K_q8_K", Some("quantize_row_q8_K")),
+        Format::F32 => ("f32", ""),
+        Format::F16 => ("f16", ""),
+        Format::BF16 => ("bf16", ""),
+        Format::Q8_0 => ("q8_0_q8_0", "quantize_row_q8_0"),
+        Format::Q4_0 => ("q4_0_q8_0", "quantize_row_q8_0"),
+        Format::Q4K => ("q4_K_q8_K", "quantize_row_q8_K"),
+        Format::Q5K => ("q5_K_q8_K", "quantize_row_q8_K"),
+        Format::Q6K => ("q6_K_q8_K", "quantize_row_q8_K"),
     };
     // A value takes four bytes at most.
     let mut input = vec![0u32; x.len() + 64];
-    match (rounds, format) {
-        (Some(rounds), _) => {
-            // SAFETY: the signature in quants.h; the output is long enough.
-            unsafe {
-                let rounds = std::mem::transmute::<*mut c_void, Quantize>(symbol(rounds)?);
-                rounds(x.as_ptr(), input.as_mut_ptr().cast(), x.len() as i64);
-            }
+    let mut halves = |half: fn(f32) -> u16| {
+        for (to, x) in input.iter_mut().zip(x.chunks(2)) {
+            *to = u32::from(half(x[0])) | u32::from(x.get(1).map_or(0, |&x| half(x))) << 16;
         }
-        (None, Format::F32) => input.iter_mut().zip(x).for_each(|(to, x)| *to = x.to_bits()),
-        (None, _) => {
-            let half = |x: f32| match format {
-                Format::F16 => f16::from_f32(x).to_bits(),
-                _ => bf16::from_f32(x).to_bits(),
-            };
-            for (to, x) in input.iter_mut().zip(x.chunks(2)) {
-                *to = u32::from(half(x[0])) | u32::from(x.get(1).map_or(0, |&x| half(x))) << 16;
-            }
-        }
+    };
+    match format {
+        Format::F32 => input.iter_mut().zip(x).for_each(|(to, x)| *to = x.to_bits()),
+        Format::F16 => halves(|x| f16::from_f32(x).to_bits()),
+        Format::BF16 => halves(|x| bf16::from_f32(x).to_bits()),
+        // SAFETY: the signature in quants.h; the output is long enough.
+        _ => unsafe {
+            let rounds = std::mem::transmute::<*mut c_void, Quantize>(symbol(rounds)?);
+            rounds(x.as_ptr(), input.as_mut_ptr().cast(), x.len() as i64);
+        },
     }
     // SAFETY: the signature in vec.h and quants.h.
     let dot: VecDot = unsafe { std::mem::transmute(symbol(&format!("ggml_vec_dot_{name}"))?) };

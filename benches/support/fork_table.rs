@@ -73,28 +73,29 @@ fn turn(candidate: &Candidate, (_, gap, regions, captures): Kind, clock: f64) ->
     })
 }
 
-/// Measures all candidates and prints the table.
-pub fn print(title: &str, candidates: &[Candidate], rounds: usize) {
+/// Measures our own pools and published ones, and prints the table.
+pub fn print(own: &[Candidate], published: &[Candidate], rounds: usize) {
     let clock = clock_ns();
     let mut rows = Vec::new();
     for kind in KINDS {
         // F is a candidate of its own: its turns are watched like the others'.
-        let own = candidates.iter().map(|own| (kind.0.into(), own.name, Some(*own)));
-        let cases: Vec<Case<_>> = own.chain([(kind.0.into(), F, None)]).collect();
+        let all = own.iter().chain(published).map(|it| (kind.0.into(), it.name, Some(*it)));
+        let cases: Vec<Case<_>> = all.chain([(kind.0.into(), F, None)]).collect();
         // The kernel cleans up after ended threads in threads of its own.
-        let spawns = |c: &Option<Candidate>| c.is_some_and(|own| own.name == SCOPE.name);
+        let spawns = |c: &Option<Candidate>| c.is_some_and(|it| it.name == SCOPE.name);
         let limit = |c: &Option<Candidate>| if spawns(c) { 0.5 } else { DISTURBED };
         let turns = Turns::within(limit, rounds, &cases, |candidate| match candidate {
             Some(candidate) => turn(candidate, kind, clock),
             None => [round_trip().unwrap_or(f64::NAN), 0.0, 0.0],
         });
-        rows.extend(turns.rows(|one| vec![row(one)]));
+        let rival = |one: One<'_>| published.iter().any(|it| it.name == one.candidate());
+        rows.extend(turns.rows(|one| vec![row(one, rival(one))]));
     }
-    report::print(title, &rows);
+    report::print("Empty regions, T = 2", &rows);
     println!("\nA reading of the clock, {clock:.0} ns, is taken off regions timed one by one.");
 }
 
-fn row(one: One<'_>) -> Row {
+fn row(one: One<'_>, rival: bool) -> Row {
     let row = one.row("ns", 0);
     if one.candidate() == F {
         return row;
@@ -118,7 +119,6 @@ fn row(one: One<'_>) -> Row {
         return row.required("both threads in 99%", forked >= 99.0);
     }
     // Of published pools, where their regions fork.
-    let rival = !one.candidate().starts_with("rowpool") && one.candidate() != YARDSTICK.name;
     let asked = Some(Asked::AtLeast(2.0)).filter(|_| rival && forked >= 99.0);
     row.compared("time over rowpool's", one.over(0, HOT, ROWPOOL.name), asked)
 }

@@ -13,9 +13,15 @@ pub type Figures = [f64; 3];
 /// What is measured, on whom, and how.
 pub type Case<C> = (Cow<'static, str>, &'static str, C);
 
-/// A case of each candidate.
-pub fn each(measure: &'static str, candidates: &[Candidate]) -> Vec<Case<Candidate>> {
-    candidates.iter().map(|&candidate| (measure.into(), candidate.name, candidate)).collect()
+/// A case of each candidate, and of what is the same for all of them.
+pub fn each<H: Copy>(
+    measure: impl Into<Cow<'static, str>>,
+    how: H,
+    candidates: &[Candidate],
+) -> Vec<Case<(H, Candidate)>> {
+    let measure = measure.into();
+    let case = |&candidate: &Candidate| (measure.clone(), candidate.name, (how, candidate));
+    candidates.iter().map(case).collect()
 }
 
 /// The turns of some cases, round by round.

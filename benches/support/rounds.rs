@@ -52,12 +52,10 @@ pub fn alternate_within<T>(
                 let watch = Watch::start();
                 let result = turn(i);
                 // In short form the first attempt counts.
-                let done = super::short() || !watch.disturbed(limit(i));
-                if done {
+                let kept = super::short() || !watch.disturbed(limit(i));
+                series[i].dropped += usize::from(!kept || result.is_none());
+                if kept {
                     series[i].turns[round] = result;
-                }
-                series[i].dropped += usize::from(series[i].turns[round].is_none());
-                if done {
                     break;
                 }
             }

@@ -1,18 +1,22 @@
 //! Medians, percentiles and the 95% interval of a median.
 
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}
+
 /// The value below which the share `q` of `values` lies (nearest rank); NaN for
 /// no values.
 pub fn quantile(values: &[f64], q: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    let sorted = sorted(values);
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(f64::NAN)
 }
 
 /// The middle value, or the mean of the middle two; NaN for no values.
 pub fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    let sorted = sorted(values);
     match sorted.len() {
         0 => f64::NAN,
         n if n % 2 == 1 => sorted[n / 2],
@@ -40,8 +44,7 @@ impl Estimate {
     /// Below 6 values no two of them enclose 95%: the interval is then their
     /// whole range.
     pub fn of(values: &[f64]) -> Estimate {
-        let mut sorted = values.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
+        let sorted = sorted(values);
         let n = sorted.len();
         let Some(last) = n.checked_sub(1) else {
             return Estimate { median: f64::NAN, low: f64::NAN, high: f64::NAN, n };

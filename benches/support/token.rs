@@ -9,6 +9,7 @@ use super::some;
 use rowpool::Rows;
 pub use rowpool_gemv::Format;
 use rowpool_gemv::{self as gemv, Input};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -17,8 +18,12 @@ use std::time::{Duration, Instant};
 pub type Shape = (usize, usize);
 
 /// The matrices of one layer, in order.
-const LAYER: [Shape; 7] =
-    [(576, 576), (192, 576), (192, 576), (576, 576), (1536, 576), (1536, 576), (576, 1536)];
+pub const fn layer(hidden: usize, kv: usize, ffn: usize) -> [Shape; 7] {
+    let [square, kv, up] = [(hidden, hidden), (kv, hidden), (ffn, hidden)];
+    [square, kv, kv, square, up, up, (hidden, ffn)]
+}
+
+const LAYER: [Shape; 7] = layer(576, 192, 1536);
 
 #[derive(Clone, Copy)]
 struct Matrix {
@@ -54,11 +59,6 @@ impl Token {
         let mut sizes = LAYER.repeat(some(30, 1));
         sizes.push((some(49152, 1024), 576));
         Token::of(format, &sizes)
-    }
-
-    /// One region, of a matrix of this shape.
-    pub fn single(format: Format, shape: Shape) -> Token {
-        Token::of(format, &[shape])
     }
 
     /// Of these matrices, in order.
@@ -233,12 +233,8 @@ struct Weights {
     inputs: Inputs,
 }
 
-/// An input for each number of columns.
-type Inputs = Vec<(usize, Input)>;
-
-fn of_columns(inputs: &Inputs, cols: usize) -> usize {
-    inputs.iter().position(|input| input.0 == cols).expect("of each shape")
-}
+/// By their lengths, the numbers of columns.
+type Inputs = BTreeMap<usize, Input>;
 
 /// `len` weights, by xorshift64*: random fields, with scales and floats below 2.
 pub fn random(format: Format, len: usize) -> Vec<u8> {
@@ -266,15 +262,12 @@ pub fn random(format: Format, len: usize) -> Vec<u8> {
 
 impl Weights {
     fn new(format: Format, len: usize, sizes: &[Shape]) -> Weights {
-        let mut inputs = Inputs::new();
-        for &(_, cols) in sizes {
-            if inputs.iter().all(|input| input.0 != cols) {
-                let x: Vec<f32> = (0..cols).map(|i| (i as f32 * 0.7).sin()).collect();
-                let mut x = Input::new(&x);
-                x.prepare(format).expect("whole blocks");
-                inputs.push((cols, x));
-            }
-        }
+        let input = |cols: usize| {
+            let mut x = Input::new(&(0..cols).map(|i| (i as f32 * 0.7).sin()).collect::<Vec<_>>());
+            x.prepare(format).expect("whole blocks");
+            (cols, x)
+        };
+        let inputs = sizes.iter().map(|&(_, cols)| input(cols)).collect();
         Weights { format, bytes: random(format, len), inputs }
     }
 
@@ -286,14 +279,14 @@ impl Weights {
 
     /// By rowpool's own GEMV.
     fn gemv(&self, pool: &rowpool::Pool, matrix: Matrix, inputs: &mut Inputs, y: &mut [f32]) {
-        let at = of_columns(inputs, matrix.shape.1);
-        gemv::mul(pool, &self.matrix(matrix), &mut inputs[at].1, y).expect("the shapes fit");
+        let x = inputs.get_mut(&matrix.shape.1).expect("of each shape");
+        gemv::mul(pool, &self.matrix(matrix), x, y).expect("the shapes fit");
     }
 
     /// Rows from `first` on: the same code for all ways.
     #[inline(never)]
     fn multiply(&self, matrix: Matrix, first: usize, y: &mut [f32]) {
-        let (_, x) = &self.inputs[of_columns(&self.inputs, matrix.shape.1)];
+        let x = &self.inputs[&matrix.shape.1];
         gemv::mul_rows(&self.matrix(matrix), first, x, y).expect("the shapes fit");
     }
 }

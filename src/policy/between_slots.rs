@@ -1,9 +1,9 @@
 //! The policies that are asked between two slots of a worker, as one.
 
-use super::absence::Absence;
 use super::quota::{QuotaShare, QuotaShift};
 use super::set::{Policies, Policy};
 use super::timeslice::Timeslice;
+use super::Absence;
 use crate::sync::Instant;
 use std::time::Duration;
 

@@ -13,13 +13,5 @@ pub(crate) fn collides(own: Option<u32>, caller: Option<u32>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    #[test]
-    fn only_known_cpus_that_are_the_same_collide() {
-        assert!(super::collides(Some(0), Some(0)));
-        assert!(!super::collides(Some(0), Some(1)));
-        assert!(!super::collides(None, None));
-        assert!(!super::collides(Some(1), None));
-        assert!(!super::collides(None, Some(1)));
-    }
-}
+#[path = "../../tests/unit/policy_placement.rs"]
+mod tests;

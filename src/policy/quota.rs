@@ -6,7 +6,7 @@
 //! worker more for so much of every 4 ms that the quota is not used up. While it
 //! is away, regions are one slot narrower (MEASUREMENTS, "quota of 1.5 CPUs").
 
-use super::absence::Absence;
+use super::Absence;
 use crate::sync::Instant;
 use crate::topology::Quota;
 use std::time::Duration;

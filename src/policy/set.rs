@@ -24,7 +24,7 @@ pub enum Policy {
     /// `timeslice`: a worker that shares its CPU with a busy neighbour gives it
     /// away between two slots. Without it, the kernel takes it inside of slots.
     Timeslice,
-    /// `placement`: a stalled worker that the scheduler has put on its caller's
+    /// `placement`: a late worker that the scheduler has put on its caller's
     /// CPU moves to another. Without it, the two take turns until the scheduler
     /// parts them.
     Placement,

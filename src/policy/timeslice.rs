@@ -18,7 +18,7 @@
 //! where the caller finds the same of itself. Linux and Android only: elsewhere
 //! the system keeps no such account.
 
-use super::absence::Absence;
+use super::Absence;
 use crate::sync::Instant;
 use std::time::Duration;
 

@@ -3,10 +3,8 @@
 //! clock is read once in 128 looks.
 
 use crate::policy::oversubscription::Oversubscription;
-#[cfg(not(loom))]
 use crate::policy::spin::SpinPolicy;
 use crate::policy::spin::SpinWindow;
-#[cfg(not(loom))]
 use crate::sync::Instant;
 use std::time::Duration;
 
@@ -16,11 +14,9 @@ use std::time::Duration;
 /// (MEASUREMENTS, "time between looks").
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relax {
-    #[cfg(not(loom))]
     pauses: u32,
 }
 
-#[cfg(not(loom))]
 impl Relax {
     /// What one PAUSE takes differs by CPU (MEASUREMENTS, "PAUSE"). Measured once
     /// per process.
@@ -52,7 +48,6 @@ impl Relax {
 }
 
 /// How a worker waits for the next region.
-#[cfg(not(loom))]
 #[derive(Debug)]
 pub(super) struct WorkerBackoff {
     policy: SpinPolicy,
@@ -65,21 +60,16 @@ pub(super) struct WorkerBackoff {
 }
 
 /// Looks between two readings of the clock: 1.5 to 6 µs.
-#[cfg(not(loom))]
 const STRIDE: u32 = 128;
 /// The same where other pools' workers may wait for the CPU.
-#[cfg(not(loom))]
 const SHORT_STRIDE: u32 = 32;
 /// After this long the CPU is offered to others ...
 const YIELD_AFTER: Duration = Duration::from_micros(50);
 /// ... at most this often: during a yield no look is taken (MEASUREMENTS, "yield").
-#[cfg(not(loom))]
 const YIELD_EVERY: Duration = Duration::from_micros(20);
 /// A pause this long between two readings means that somebody else ran here.
-#[cfg(not(loom))]
 const GAP: Duration = Duration::from_micros(500);
 
-#[cfg(not(loom))]
 impl WorkerBackoff {
     pub(super) fn new(window: SpinWindow) -> Self {
         WorkerBackoff {
@@ -109,20 +99,24 @@ impl WorkerBackoff {
 
     /// Waits a little. True when the window is over: time to park.
     #[inline(always)]
-    pub(super) fn step(&mut self, others: &Oversubscription) -> bool {
+    pub(super) fn step(
+        &mut self,
+        others: &Oversubscription,
+        crowded: impl FnOnce() -> bool,
+    ) -> bool {
         // Nobody is about to write the line, as far as we know, so it is looked at
         // as often as may be.
         crate::sync::spin_loop();
         self.left -= 1;
-        self.left == 0 && self.check(others)
+        self.left == 0 && self.check(others, crowded())
     }
 
     #[cold]
-    fn check(&mut self, others: &Oversubscription) -> bool {
+    fn check(&mut self, others: &Oversubscription, crowded: bool) -> bool {
         self.left = STRIDE;
-        if others.crowded() {
+        if crowded || others.crowded() {
             self.left = SHORT_STRIDE;
-            if others.elsewhere() {
+            if crowded || others.elsewhere() {
                 self.left = 1;
                 crate::sync::yield_now();
             }
@@ -158,16 +152,12 @@ impl WorkerBackoff {
 #[derive(Debug)]
 pub(super) struct JoinBackoff {
     /// Looks until the next check.
-    #[cfg(not(loom))]
     left: u32,
-    #[cfg(not(loom))]
     begun: Option<Instant>,
     /// Whether the long wait has been told.
-    #[cfg(not(loom))]
     told: bool,
 }
 
-#[cfg(not(loom))]
 impl JoinBackoff {
     /// Slots that are alike seldom end so far apart, unless one was preempted.
     const LONG: Duration = Duration::from_micros(500);
@@ -199,50 +189,5 @@ impl JoinBackoff {
             crate::sync::yield_now();
         }
         waited > Self::LONG && !std::mem::replace(&mut self.told, true)
-    }
-}
-
-/// loom knows no time: a window of zero parks after the first failed look, any
-/// other spins for ever.
-#[cfg(loom)]
-#[derive(Debug)]
-pub(super) struct WorkerBackoff(SpinWindow);
-
-#[cfg(loom)]
-impl Relax {
-    pub(super) fn measured() -> Self {
-        Relax {}
-    }
-
-    pub(super) fn relax(self) {
-        crate::sync::spin_loop();
-    }
-}
-
-#[cfg(loom)]
-impl WorkerBackoff {
-    pub(super) fn new(window: SpinWindow) -> Self {
-        WorkerBackoff(window)
-    }
-    pub(super) fn reset(&mut self) {}
-    pub(super) fn woken(&mut self) {}
-    pub(super) fn step(&mut self, _: &Oversubscription) -> bool {
-        if self.0.is_zero() {
-            return true;
-        }
-        crate::sync::yield_now();
-        false
-    }
-}
-
-#[cfg(loom)]
-impl JoinBackoff {
-    pub(super) fn new() -> Self {
-        let _ = YIELD_AFTER;
-        JoinBackoff {}
-    }
-    pub(super) fn step(&mut self) -> bool {
-        crate::sync::yield_now();
-        false
     }
 }

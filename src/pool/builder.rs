@@ -351,7 +351,7 @@ impl PoolBuilder {
             plan: Some(Arc::clone(&plan)),
         });
         let pin = self.pin.unwrap_or_else(|| config::pin(config::env));
-        plan.seat(pin).into_iter().for_each(|cpu| team.keep_seat(cpu));
+        plan.seat(pin).into_iter().for_each(|cpu| team.caller_cpu().set_seat(cpu));
         let keep_qos = || config::keep_caller_qos(config::env);
         let mut pool = Pool {
             team: Arc::new(team),

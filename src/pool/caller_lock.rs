@@ -60,20 +60,9 @@ unsafe impl<T: Send> Sync for CallerLock<T> {}
 #[derive(Debug)]
 pub(super) struct CallerGuard<'a, T>(&'a CallerLock<T>);
 
-/// A scope of steps, by its number.
+/// A scope of steps, by its number; 0 stands for none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Scope(u32);
-
-impl Scope {
-    pub(super) fn number(self) -> u32 {
-        self.0
-    }
-
-    /// The scope of this number; 0 stands for none.
-    pub(super) fn from_number(number: u32) -> Scope {
-        Scope(number)
-    }
-}
+pub(super) struct Scope(pub(super) u32);
 
 impl<T> CallerLock<T> {
     pub(super) fn new(state: T) -> Self {

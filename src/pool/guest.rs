@@ -6,7 +6,6 @@
 //! its slot at once. To the guest, a worker in a slot has stopped looking.
 
 use crate::sync::{Ordering, StaticPtr};
-use std::fmt;
 
 /// Who has work for workers between regions. All but `pending` is called by the
 /// worker of that slot alone, on its own thread, `work` outside of all regions.
@@ -27,13 +26,8 @@ pub trait Guest: Sync {
 }
 
 /// A team's guest, if there is one.
+#[derive(Debug, Default)]
 pub(super) struct GuestSlot(StaticPtr<&'static dyn Guest>);
-
-impl Default for GuestSlot {
-    fn default() -> Self {
-        GuestSlot(StaticPtr::new(std::ptr::null_mut()))
-    }
-}
 
 impl GuestSlot {
     #[inline(always)]
@@ -43,9 +37,7 @@ impl GuestSlot {
         // SAFETY: null, or a leaked box.
         unsafe { guest.as_ref() }.copied()
     }
-}
 
-impl GuestSlot {
     /// Lets a guest in; false if there is another.
     pub(super) fn host(&self, guest: &'static dyn Guest) -> bool {
         if self.get().is_none() {
@@ -56,11 +48,5 @@ impl GuestSlot {
             let _ = self.0.compare_exchange(std::ptr::null_mut(), new, order.0, order.1);
         }
         self.get().is_some_and(|first| std::ptr::addr_eq(first, guest))
-    }
-}
-
-impl fmt::Debug for GuestSlot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("GuestSlot").field(&self.get().is_some()).finish()
     }
 }

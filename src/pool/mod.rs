@@ -1,6 +1,7 @@
 //! The pool: what everything stands on. The protocol between callers and
 //! workers is described in `PROTOCOL.md` beside this file.
 
+#[cfg_attr(loom, path = "../../tests/loom/backoff.rs")]
 mod backoff;
 mod builder;
 mod caller_cpu;

@@ -146,16 +146,10 @@ impl Sleepers {
         }
     }
 
-    /// Wakes everybody, by the caller itself: the pool ends.
+    /// Wakes everybody, by the caller itself: the pool ends, so that nobody parks any
+    /// more, and nobody is spared.
     pub(super) fn wake_all(&self, workers: &[WorkerState]) {
-        // SeqCst: as P6.
-        fence(Ordering::SeqCst);
-        // Nobody parks any more, so nobody is spared.
-        for worker in workers {
-            if worker.unpark() {
-                worker.notify();
-            }
-        }
+        workers.iter().for_each(|worker| self.rouse(worker));
     }
 
     /// P8: wakes at most `most` of those who prepared to park before wake

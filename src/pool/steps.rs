@@ -97,7 +97,7 @@ impl Team {
         }
         let scope = StepScope { team: self, scope };
         // Dropped before the scope: without the lock there are no steps.
-        let _steps = Inside::enter_steps(self.address(), scope.scope.number());
+        let _steps = Inside::enter_steps(self.address(), scope.scope.0);
         f()
     }
 
@@ -114,7 +114,7 @@ impl Team {
     ) -> bool {
         assert!(1 < width && width <= self.workers.len() + 1, "a region has slots for threads");
         self.prepare(width, job);
-        let scope = Scope::from_number(context::scope());
+        let scope = Scope(context::scope());
         // C1.
         let Some(guard) = self.caller_lock.retake(scope, |holder| self.blocked(holder)) else {
             return false;

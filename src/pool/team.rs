@@ -170,9 +170,8 @@ impl Team {
 
     /// Sets the number of slots, at most those that exist.
     pub(crate) fn set_active(&self, width: usize) {
-        // Relaxed: as in `active`.
+        // Relaxed, both: as in `active`.
         let width = width.clamp(1, self.facts.most.load(Ordering::Relaxed));
-        // Relaxed: as in `active`.
         let before = self.facts.active.swap(width, Ordering::Relaxed);
         self.others.count(before - 1, width - 1);
     }
@@ -219,11 +218,6 @@ impl Team {
     pub(super) fn set_fork_ns(&self, ns: u64) {
         // Relaxed: as in `fork_ns`.
         self.facts.fork_ns.store(ns, Ordering::Relaxed);
-    }
-
-    /// Workers are bound, each to a CPU; this one is the caller's.
-    pub(crate) fn keep_seat(&self, cpu: usize) {
-        self.facts.caller_cpu.set_seat(cpu);
     }
 
     /// What workers know of the caller's CPU.
@@ -388,6 +382,7 @@ impl Team {
     /// Hint: work is coming, be up and spinning.
     pub(crate) fn wake(&self) {
         self.gates.iter().for_each(Gate::clear_rest);
+        self.facts.caller_cpu.note();
         self.sleepers.wake_up(&self.workers, self.active() - 1);
     }
 

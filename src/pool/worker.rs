@@ -63,6 +63,8 @@ impl Team {
         let mut refreshed: Option<Instant> = None;
         let mut slots = 0u32;
         let fp = fp::State::current();
+        // By workers that a guest alone uses.
+        let crowded = || self.guest.get().is_some() && self.workers.len() >= self.active();
         state.set_thread();
         self.sleepers.arrive(state);
         loop {
@@ -76,7 +78,7 @@ impl Team {
                     continue;
                 }
                 // At rest a worker that an older wake got up parks again.
-                if !word.rests() && !backoff.step(&self.others) {
+                if !word.rests() && !backoff.step(&self.others, crowded) {
                     continue;
                 }
             } else {

@@ -2,7 +2,6 @@
 
 #[cfg(not(loom))]
 use crate::sync::AtomicU32;
-use crate::sync::{Ordering, StaticU32, StaticU64};
 
 /// Sleeps while `word` is `value`, for so long at most; may return early.
 #[cfg(not(loom))]
@@ -11,50 +10,29 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32, most: Option<std::time::D
         tv_sec: most.as_secs() as _,
         tv_nsec: most.subsec_nanos() as _,
     });
+    let most = most.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: FUTEX_WAIT reads the word (alive, aligned) and compares it with
     // `value`; the timeout is null, which means none, or that of a live local;
     // the other arguments are not read. EAGAIN, EINTR and ETIMEDOUT are early
     // returns, which the caller expects.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-            value,
-            most.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
-        );
-    }
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, most) };
 }
 
 /// Wakes one thread that sleeps on `word`.
 #[cfg(not(loom))]
 pub(crate) fn futex_wake(word: &AtomicU32) {
+    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: FUTEX_WAKE uses the word's address as a key only.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-            1,
-        );
-    }
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 1) };
 }
 
 /// No thread classes here.
 pub(crate) fn raise_worker_qos(_slot: usize) {}
 
-/// No thread classes here.
-#[inline(always)]
-pub(crate) fn raise_caller_qos() {}
-
-/// No thread classes here.
-pub(crate) fn qos_name() -> Option<&'static str> {
-    None
-}
-
 /// The affinity mask of thread or process `pid`, 0 being the calling thread, as
 /// 64-bit words; empty if it cannot be had.
-fn mask_of(pid: libc::pid_t) -> Vec<u64> {
+pub(crate) fn mask_of(pid: libc::pid_t) -> Vec<u64> {
     // The kernel refuses a buffer smaller than its own mask: 8192 CPUs are
     // what it can be built for on x86-64, and beyond that we try twice more.
     for words in [128, 1024, 8192] {
@@ -67,54 +45,6 @@ fn mask_of(pid: libc::pid_t) -> Vec<u64> {
         }
     }
     Vec::new()
-}
-
-/// The mask that the process was started with, for 8192 CPUs.
-static AT_START: [StaticU64; 128] = [const { StaticU64::new(0) }; 128];
-
-/// Runs before `main`, which may pin itself before it builds a pool.
-#[used]
-#[link_section = ".init_array"]
-static NOTE_MASK: extern "C" fn() = note_mask;
-
-extern "C" fn note_mask() {
-    let mut mask = [0u64; 128];
-    // SAFETY: the kernel writes at most the given number of bytes, all of which
-    // belong to `mask`. No allocation, no unwinding: `main` has not begun.
-    unsafe {
-        libc::sched_getaffinity(libc::getpid(), size_of_val(&mask), mask.as_mut_ptr().cast());
-    }
-    for (word, bits) in AT_START.iter().zip(mask) {
-        // Relaxed: threads that read it are created later.
-        word.store(bits, Ordering::Relaxed);
-    }
-}
-
-/// A worker that runs wherever the process may.
-static UNBOUND: StaticU32 = StaticU32::new(0);
-
-/// The calling worker is not going to be bound: its mask is the process's.
-pub(crate) fn note_unbound_worker() {
-    // Relaxed: a number to ask the kernel with.
-    UNBOUND.store(thread_number(), Ordering::Relaxed);
-}
-
-/// Affinity masks as 64-bit words, empty if unknown: of the main thread, of the
-/// process at its start, of an unbound worker where the two differ, of the
-/// calling thread.
-pub(crate) fn masks() -> [Vec<u64>; 4] {
-    // SAFETY: `getpid` always succeeds.
-    let process = unsafe { libc::getpid() };
-    let main = mask_of(process);
-    // Relaxed: as in `note_mask`.
-    let start: Vec<u64> = AT_START.iter().map(|word| word.load(Ordering::Relaxed)).collect();
-    // Relaxed: as in `note_unbound_worker`.
-    let worker = UNBOUND.load(Ordering::Relaxed) as libc::pid_t;
-    // SAFETY: signal 0 is none. Asks whether the thread still is one of ours.
-    let ours = || unsafe { libc::syscall(libc::SYS_tgkill, process, worker, 0) } == 0;
-    let asked = main != start && worker != 0 && ours();
-    let worker = if asked { mask_of(worker) } else { Vec::new() };
-    [main, start, worker, mask_of(0)]
 }
 
 /// How long the calling thread has wanted a CPU and had none, ever: the second
@@ -167,17 +97,10 @@ pub(crate) fn thread_runs(number: u32) -> bool {
 /// A page of zeros that is zero again in a child of this process.
 pub(crate) fn wiped_page<T>() -> Option<*mut T> {
     const SIZE: usize = 4096;
+    let (access, kind) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: a new private mapping somewhere; nothing else is touched.
-    let page = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            SIZE,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
+    let page = unsafe { libc::mmap(std::ptr::null_mut(), SIZE, access, kind, -1, 0) };
     if page == libc::MAP_FAILED {
         return None;
     }

@@ -65,17 +65,6 @@ pub(crate) fn qos_name() -> Option<&'static str> {
     Some(qos::name(class()))
 }
 
-/// No worker's mask is asked for here.
-pub(crate) fn note_unbound_worker() {}
-
-/// Whether `bind_to` works here.
-pub(crate) const BINDS_TO_SETS: bool = false;
-
-/// No binding here.
-pub(crate) fn bind_to(_cpus: &[usize]) -> bool {
-    false
-}
-
 /// No binding here.
 pub(crate) fn pin_to(_cpu: usize) -> bool {
     false

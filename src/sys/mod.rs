@@ -6,8 +6,7 @@
 //! | `raise_worker_qos(slot)` | gives the calling worker the class that suits inference |
 //! | `raise_caller_qos()` | raises a calling thread of a low class, once |
 //! | `qos_name()` | the calling thread's class, where there is such a thing |
-//! | `masks()` | Linux: the affinity masks that tell the process's |
-//! | `note_unbound_worker()` | the calling worker's mask is the process's from now on |
+//! | `mask_of(pid)` | Linux: an affinity mask |
 //! | `adopt_process_priority()`, `stuck_at_nice()` | gives the calling worker the process's priority; what it would have to keep |
 //! | `pin_to(cpu)` | binds the calling thread to one CPU; false if it cannot |
 //! | `run_delay()` | how long the calling thread has wanted a CPU and had none; `None` if unknown |
@@ -58,6 +57,17 @@ mod qos;
 mod signals;
 pub(crate) use fork::Process;
 pub(crate) use signals::BlockedForNew;
+
+/// Apple alone has classes by name.
+#[cfg(not(target_vendor = "apple"))]
+#[inline(always)]
+pub(crate) fn raise_caller_qos() {}
+
+/// As above.
+#[cfg(not(target_vendor = "apple"))]
+pub(crate) fn qos_name() -> Option<&'static str> {
+    None
+}
 
 /// Writes to standard error, past the lock that std keeps for it.
 pub(crate) fn write_error(texts: &[&str]) {

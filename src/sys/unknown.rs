@@ -41,3 +41,11 @@ pub(crate) fn adopt_process_priority() {}
 pub(crate) fn stuck_at_nice() -> Option<i32> {
     None
 }
+
+/// Whether `bind_to` works here.
+pub(crate) const BINDS_TO_SETS: bool = false;
+
+/// No sets here. (On Windows they cannot cross processor groups.)
+pub(crate) fn bind_to(_cpus: &[usize]) -> bool {
+    false
+}

@@ -30,26 +30,6 @@ pub(crate) fn raise_worker_qos(slot: usize) {
     }
 }
 
-/// No classes by name here.
-#[inline(always)]
-pub(crate) fn raise_caller_qos() {}
-
-/// No classes by name here.
-pub(crate) fn qos_name() -> Option<&'static str> {
-    None
-}
-
-/// No worker's mask is asked for here.
-pub(crate) fn note_unbound_worker() {}
-
-/// Whether `bind_to` works here.
-pub(crate) const BINDS_TO_SETS: bool = false;
-
-/// No sets here: they cannot cross processor groups.
-pub(crate) fn bind_to(_cpus: &[usize]) -> bool {
-    false
-}
-
 /// Binds the calling thread to `cpu`; false if that cannot be done.
 pub(crate) fn pin_to(cpu: usize) -> bool {
     cpu < usize::BITS as usize && core_affinity::set_for_current(core_affinity::CoreId { id: cpu })

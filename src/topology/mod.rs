@@ -40,6 +40,8 @@ mod linux;
 mod macos;
 mod windows;
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod ffi_linux;
 #[cfg(target_vendor = "apple")]
 mod ffi_macos;
 #[cfg(windows)]
@@ -143,7 +145,7 @@ pub(crate) fn caller_has(mask: &CpuSet) -> bool {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn masks() -> affinity::Masks {
     let set = CpuSet::from_words;
-    let [main, start, worker, caller] = crate::sys::masks().map(set);
+    let [main, start, worker, caller] = ffi_linux::masks().map(set);
     affinity::Masks { main, start, worker, caller }
 }
 
@@ -152,6 +154,13 @@ fn masks() -> affinity::Masks {
 pub(crate) fn caller_has(_: &CpuSet) -> bool {
     true
 }
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use ffi_linux::note_unbound_worker;
+
+/// Nobody asks for a worker's mask elsewhere.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn note_unbound_worker() {}
 
 #[cfg(target_vendor = "apple")]
 fn detect(parallelism: usize) -> Topology {

@@ -58,36 +58,58 @@ impl Flag {
     }
 }
 
-/// For threads that are nobody's worker: they block.
+/// For threads that are nobody's worker: they look for as long as a short job takes,
+/// then they block.
 pub(crate) struct LockLatch {
-    set: Mutex<bool>,
+    set: AtomicUsize,
+    /// Whether the waiter has blocked.
+    blocked: Mutex<bool>,
     bell: Condvar,
 }
 
 impl LockLatch {
     pub(crate) fn new() -> Self {
-        LockLatch { set: Mutex::new(false), bell: Condvar::new() }
+        LockLatch { set: AtomicUsize::new(UNSET), blocked: Mutex::new(false), bell: Condvar::new() }
     }
 
     pub(crate) fn wait(&self) {
-        let mut set = lock(&self.set);
-        while !*set {
-            set = self.bell.wait(set).unwrap_or_else(|poisoned| poisoned.into_inner());
+        look_for_a_while(|| self.set.load(Ordering::Relaxed) == SET);
+        let mut blocked = lock(&self.blocked);
+        // Relaxed: the lock orders it, and what was done before it was set.
+        while self.set.load(Ordering::Relaxed) != SET {
+            *blocked = true;
+            blocked = self.bell.wait(blocked).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     }
 }
 
 impl Latch for LockLatch {
     unsafe fn set(this: *const Self) {
-        // SAFETY: the waiter leaves only when it has the lock and sees `true`,
-        // so the latch is alive until the guard is dropped; the bell is rung
-        // under the lock for the same reason.
+        // SAFETY: the waiter leaves only when it has the lock and sees it set, so
+        // the latch is alive until the guard is dropped; the bell is rung under
+        // the lock for the same reason.
         let this = unsafe { &*this };
-        let mut set = lock(&this.set);
-        *set = true;
-        this.bell.notify_all();
+        let blocked = lock(&this.blocked);
+        this.set.store(SET, Ordering::Relaxed);
+        if *blocked {
+            this.bell.notify_all();
+        }
     }
 }
+
+/// Until `done`, or so long: less than it takes to wake a thread.
+#[cfg(not(loom))]
+fn look_for_a_while(done: impl Fn() -> bool) {
+    const LOOKS: std::time::Duration = std::time::Duration::from_micros(10);
+    let begun = std::time::Instant::now();
+    while !done() && begun.elapsed() < LOOKS {
+        (0..8).for_each(|_| crate::sync::spin_loop());
+    }
+}
+
+/// The model has no time.
+#[cfg(loom)]
+fn look_for_a_while(_: impl Fn() -> bool) {}
 
 impl<L: Latch> Latch for &L {
     unsafe fn set(this: *const Self) {

@@ -133,7 +133,8 @@ impl Seat {
     /// Not past what lies on the deque: this worker would pop that while it
     /// waits for the half, where a thief would have taken the older first. Work
     /// that waits for this worker's next step must not come on top of it. That
-    /// is also why nobody steals letters.
+    /// is also why nobody steals letters; so with more workers than CPUs there are
+    /// none: who looks may not have a CPU when it comes to it.
     #[inline]
     pub(crate) fn hand_over(&self, job: JobRef) -> Option<&Seat> {
         // Halves of the halves are pushed too, after one that was.
@@ -141,7 +142,7 @@ impl Seat {
         let (theirs, ours) = (width / 2, width - width / 2);
         let registry = self.registry();
         let seat = registry.seat_after(self.index, ours);
-        if !seat.mail.is_open() || self.has_own_work() {
+        if !seat.mail.is_open() || self.has_own_work() || registry.crowded() {
             return None;
         }
         // SAFETY: the job has not been given away.
