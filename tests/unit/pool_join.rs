@@ -190,13 +190,13 @@ fn the_clock_is_read_at_each_128th_look() {
     let others = Oversubscription::new(false);
     let mut worker = WorkerBackoff::new(SpinWindow::fixed(Duration::ZERO));
     for _ in 0..3 {
-        assert!((1..128).all(|_| !worker.step(&others)));
-        assert!(worker.step(&others));
+        assert!((1..128).all(|_| !worker.step(&others, || false)));
+        assert!(worker.step(&others, || false));
         worker.reset();
     }
-    (1..100).for_each(|_| assert!(!worker.step(&others)));
+    (1..100).for_each(|_| assert!(!worker.step(&others, || false)));
     worker.woken();
-    assert!((1..128).all(|_| !worker.step(&others)), "a sleep starts it over");
+    assert!((1..128).all(|_| !worker.step(&others, || false)), "a sleep starts it over");
 }
 
 #[test]

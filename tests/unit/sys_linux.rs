@@ -58,14 +58,16 @@ fn the_mask_of_a_thread_is_read_in_words() {
 }
 
 #[test]
-fn masks_of_the_main_thread_and_of_the_caller() {
+fn a_caller_has_the_mask_that_it_was_given() {
+    use crate::topology::caller_has;
     own_thread(|| {
-        let start = mask_of(std::process::id() as _);
-        let cpu = current_cpu().unwrap();
-        assert!(pin_to(cpu as usize));
-        // Asked only where the main thread's is not what it was at the start.
-        note_unbound_worker();
-        assert_eq!(masks(), [start.clone(), start, Vec::new(), mask(&[cpu], mask_of(0).len())]);
+        let all: Vec<_> = members(&mask_of(0)).iter().map(|&cpu| cpu as usize).collect();
+        assert!(caller_has(&all.iter().copied().collect()));
+        for &cpu in &all {
+            assert!(pin_to(cpu));
+            assert!(caller_has(&std::iter::once(cpu).collect()));
+            assert_eq!(caller_has(&all.iter().copied().collect()), all.len() == 1);
+        }
     });
 }
 
