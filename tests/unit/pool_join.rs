@@ -214,3 +214,13 @@ fn the_empty_region_has_its_caller_s_floating_point_state() {
     ErasedJob::empty().header().adopt_fp();
     assert_eq!(State::current(), before);
 }
+
+#[test]
+fn scopes_of_steps_and_threads_have_numbers() {
+    use crate::pool::context::scope;
+    use crate::sync::context::id;
+    let team = team(1, Policies::ALL);
+    let (first, second) = (team.steps(scope), team.steps(scope));
+    assert_ne!(first, second);
+    assert_ne!(id(), std::thread::scope(|threads| threads.spawn(id).join().unwrap()));
+}
