@@ -51,6 +51,11 @@ fn region(pool: &Pool, late: impl Fn() + Sync) {
 /// next when this returns.
 fn wake_by_a_region(pool: &Pool, worker: &Task) {
     pool.with_work(1 << 40).run(2, |_| ());
+    await_looks(worker);
+}
+
+/// Until the worker, which is being woken, looks.
+fn await_looks(worker: &Task) {
     while worker.asleep() {
         common::tasks::nap();
     }
@@ -212,10 +217,7 @@ fn moves(policy: bool, cpu: u32) -> [u64; 2] {
     await_asleep(&task);
     let binds = worker.binds();
     pool.wake();
-    while task[0].asleep() {
-        common::tasks::nap();
-    }
-    worker.await_reads(4);
+    await_looks(&task[0]);
     let woken = worker.binds() - binds;
     let binds = worker.binds();
     region(&pool, || {
