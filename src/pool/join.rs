@@ -167,6 +167,8 @@ impl Team {
         caller.absent = false;
         while from < width - 1 {
             if looks == grace {
+                // Who is up and has not come may be on this CPU.
+                self.caller_cpu().note();
                 caller.absent = self.help(epoch, from..width - 1, header, caller, |_| true);
                 quiet &= !caller.absent;
                 self.wait(epoch, from, width, caller);
@@ -196,14 +198,7 @@ impl Team {
         for worker in workers {
             let state = &self.workers[worker];
             let asleep = state.parked();
-            if !late(state) {
-                continue;
-            }
-            if !state.away() {
-                // It is up and has not come: the two may be on one CPU.
-                self.caller_cpu().note();
-            }
-            if !state.claim(epoch) {
+            if !late(state) || !state.claim(epoch) {
                 continue;
             }
             helped = true;
